@@ -1,0 +1,7 @@
+"""What was observed, and where: the one container every method reads."""
+
+from imvc.views._container import IncompleteViews, Pattern, ViewSchema
+from imvc.views._frames import JoinReport
+from imvc.views._validate import as_views
+
+__all__ = ["IncompleteViews", "JoinReport", "Pattern", "ViewSchema", "as_views"]

@@ -1,0 +1,306 @@
+"""IncompleteViews: several views of the same samples, many of them missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from imvc.views._frames import JoinReport
+from imvc.views._values import float_dtype
+
+
+class Pattern(NamedTuple):
+    """The samples observed in exactly the same views.
+
+    Attributes
+    ----------
+    views : tuple of int
+        The views observed, ascending.
+    rows : ndarray of int64
+        The samples, ascending.
+    """
+
+    views: tuple[int, ...]
+    rows: np.ndarray
+
+
+@dataclass(frozen=True)
+class ViewSchema:
+    """What a fitted model remembers of its views, and new data must agree with.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The views, in the order of the fit.
+    n_features : tuple of int
+        Number of columns of each view.
+    feature_names : tuple of (tuple of str or None)
+        Names of the columns of each view, where they were known.
+    """
+
+    names: tuple[str, ...]
+    n_features: tuple[int, ...]
+    feature_names: tuple[tuple[str, ...] | None, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IncompleteViews:
+    """Several views of the same samples, with a mask of what was observed.
+
+    Made by :func:`as_views`, which checks everything; the constructor checks nothing.
+    The data are neither copied nor changed. What unobserved rows contain is never
+    read, so methods ask for rows with `observed` and `take` instead of `arrays`.
+
+    Parameters
+    ----------
+    arrays : tuple
+        Per view a 2-D ndarray or a SciPy ``csr_array``.
+    mask : ndarray of bool, shape (n_samples, n_views)
+        True where a sample was observed in a view. Kept read-only.
+    names : tuple of str
+        Names of the views.
+    positions : tuple of (ndarray of int64 or None)
+        Per view the row of the array that holds each sample, -1 where there is none;
+        None when row ``i`` is sample ``i``.
+    sample_ids : ndarray of shape (n_samples,), optional
+        The ids of the samples, when the data came as tables with an index.
+    feature_names : tuple of (tuple of str or None)
+        Names of the columns of each view, where they are known.
+    join_report : JoinReport, optional
+        How the tables matched, when they were joined by their index.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from imvc.views import as_views
+    >>> text = np.array([[1.0, 2.0], [3.0, 4.0], [np.nan, np.nan]])
+    >>> image = np.array([[5.0], [np.nan], [6.0]])
+    >>> views = as_views({"text": text, "image": image})
+    >>> views.rows(1)
+    array([0, 2])
+    >>> [pattern.views for pattern in views.patterns()]
+    [(0,), (0, 1), (1,)]
+    """
+
+    arrays: tuple[Any, ...]
+    mask: np.ndarray
+    names: tuple[str, ...]
+    positions: tuple[np.ndarray | None, ...]
+    sample_ids: np.ndarray | None
+    feature_names: tuple[tuple[str, ...] | None, ...]
+    join_report: JoinReport | None = None
+
+    def __post_init__(self) -> None:
+        if self.mask.flags.writeable:
+            object.__setattr__(self, "mask", read_only(self.mask.copy()))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, observed in whichever views."""
+        return self.mask.shape[0]
+
+    @property
+    def n_views(self) -> int:
+        """Number of views."""
+        return self.mask.shape[1]
+
+    @property
+    def n_features(self) -> tuple[int, ...]:
+        """Number of columns of each view."""
+        return tuple(X_v.shape[1] for X_v in self.arrays)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float32 when `take` gives float32 for every view, else float64."""
+        return np.result_type(*(float_dtype(X_v.dtype) for X_v in self.arrays))
+
+    @property
+    def schema(self) -> ViewSchema:
+        """Names and features, for ``as_views(new, like=schema)``."""
+        return ViewSchema(self.names, self.n_features, self.feature_names)
+
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, ...]:
+        columns = np.ascontiguousarray(self.mask.T)
+        return tuple(
+            read_only(np.flatnonzero(seen).astype(np.int64, copy=False))
+            for seen in columns
+        )
+
+    @cached_property
+    def _patterns(self) -> tuple[Pattern, ...]:
+        return _group_rows(self.mask)
+
+    def rows(self, v: int) -> np.ndarray:
+        """Samples observed in view `v`, ascending; int64, read-only."""
+        return self._rows[v]
+
+    def patterns(self) -> tuple[Pattern, ...]:
+        """Return the groups of samples with the same views, ordered by those views."""
+        return self._patterns
+
+    def observed(self, v: int) -> Any:
+        """Rows of view `v` that were observed, in the order of ``rows(v)``.
+
+        Floating, as `take` gives them. Not copied when the view is complete, floating
+        and not joined from a table: do not write into the result.
+        """
+        rows = self.rows(v)
+        return self.take(v, slice(None) if len(rows) == self.n_samples else rows)
+
+    def take(self, v: int, rows: Any) -> Any:
+        """Rows of view `v` for some samples.
+
+        Parameters
+        ----------
+        v : int
+            The view.
+        rows : array-like of int, or slice
+            Samples, all of them observed in view `v`.
+
+        Returns
+        -------
+        ndarray or csr_array, shape (n_rows, n_features[v])
+            float32 for float32 and float16 data, else float64. A slice of floating
+            data is a view on them, not a copy.
+        """
+        if not isinstance(rows, slice):
+            rows = _as_indices(rows)
+        self._check_observed(v, rows)
+        X_v, position = self.arrays[v], self.positions[v]
+        if position is not None:
+            rows = position[rows]
+        # SciPy copies even on X[:].
+        everything = isinstance(rows, slice) and (
+            rows.indices(X_v.shape[0]) == (0, X_v.shape[0], 1)
+        )
+        block = X_v if everything else X_v[rows]
+        return block.astype(float_dtype(X_v.dtype), copy=False)
+
+    def select(self, rows: Any) -> "IncompleteViews":
+        """Some of the samples, in the order asked for; the data are not copied.
+
+        Parameters
+        ----------
+        rows : array-like of int, boolean mask of length n_samples, or slice
+            Samples to keep. A sample may come twice.
+
+        Returns
+        -------
+        IncompleteViews
+            `join_report` still tells of the whole join.
+        """
+        if not isinstance(rows, slice):
+            rows = _as_indices(rows)
+        chosen = np.arange(self.n_samples, dtype=np.int64)[rows]
+        ids = self.sample_ids
+        parts = [
+            _select_rows(X_v, position, rows, chosen)
+            for X_v, position in zip(self.arrays, self.positions)
+        ]
+        return replace(
+            self,
+            arrays=tuple(X_v for X_v, _ in parts),
+            mask=self.mask[chosen],
+            positions=tuple(position for _, position in parts),
+            sample_ids=None if ids is None else ids[chosen],
+        )
+
+    def summary(self) -> str:
+        """Return a small table of what is observed where."""
+        counts = self.mask.sum(axis=0)
+        complete = int(self.mask.all(axis=1).sum())
+        width = max(len("view"), *map(len, self.names))
+        lines = [
+            f"{self.n_samples} samples, {self.n_views} views; "
+            f"{complete} samples have every view",
+            f"{'view':<{width}}  features  observed",
+        ]
+        for name, d, count in zip(self.names, self.n_features, counts):
+            share = 100 * count / max(self.n_samples, 1)
+            lines.append(f"{name:<{width}}  {d:>8}  {count:>8} ({share:.1f} %)")
+        return "\n".join(lines + self._pattern_lines(limit=8))
+
+    def _pattern_lines(self, limit: int) -> list[str]:
+        patterns = sorted(self.patterns(), key=lambda p: -len(p.rows))
+        lines = [f"{len(patterns)} patterns of observed views"]
+        for pattern in patterns[:limit]:
+            names = " + ".join(self.names[v] for v in pattern.views) or "(none)"
+            lines.append(f"{len(pattern.rows):>8}  {names}")
+        if len(patterns) > limit:
+            rest = sum(len(pattern.rows) for pattern in patterns[limit:])
+            lines.append(f"{rest:>8}  in {len(patterns) - limit} smaller patterns")
+        return lines
+
+    def _check_observed(self, v: int, rows: Any) -> None:
+        seen = self.mask[rows, v]
+        if not seen.all():
+            absent = np.arange(self.n_samples)[rows][~seen]
+            raise ValueError(
+                f"{len(absent)} of the rows asked for are not observed in view "
+                f"{self.names[v]!r}, first {absent[:3].tolist()}; "
+                f"rows({v}) lists the observed ones."
+            )
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __repr__(self) -> str:
+        views = ", ".join(f"{a}: {d}" for a, d in zip(self.names, self.n_features))
+        share = 100 * self.mask.mean() if self.mask.size else 0.0
+        return (
+            f"<IncompleteViews of {self.n_samples} samples, "
+            f"{self.n_views} views ({views}), {share:.1f} % observed>"
+        )
+
+
+def read_only(a: np.ndarray) -> np.ndarray:
+    """Forbid writing into an array of our own making, and return it."""
+    a.setflags(write=False)
+    return a
+
+
+def _as_indices(rows: np.ndarray | Sequence[int]) -> np.ndarray:
+    rows = np.atleast_1d(np.asarray(rows))
+    if rows.size == 0:
+        return rows.astype(np.int64)
+    if rows.dtype.kind not in "iub":
+        raise TypeError(f"rows has dtype {rows.dtype}; pass integers or a slice.")
+    return rows
+
+
+def _select_rows(
+    X_v: Any, position: np.ndarray | None, rows: Any, chosen: np.ndarray
+) -> tuple[Any, np.ndarray | None]:
+    """Array and positions of one view after a selection, without a copy of the data."""
+    if position is not None:
+        return X_v, position[chosen]
+    if isinstance(rows, slice) and isinstance(X_v, np.ndarray):
+        return X_v[rows], None
+    return X_v, chosen
+
+
+def _group_rows(mask: np.ndarray) -> tuple[Pattern, ...]:
+    """Group equal rows of a mask: one sort of 64-bit words, whatever the views."""
+    n, n_views = mask.shape
+    if n == 0:
+        return ()
+    bits = np.packbits(mask, axis=1)
+    words = np.zeros((n, -(-n_views // 64) * 8), dtype=np.uint8)
+    words[:, : bits.shape[1]] = bits
+    words = words.view(np.uint64)
+    keys, axis = (words[:, 0], None) if words.shape[1] == 1 else (words, 0)
+    _, first, group, size = np.unique(
+        keys, axis=axis, return_index=True, return_inverse=True, return_counts=True
+    )
+    # Small integers are sorted by radix, in linear time.
+    group = group.ravel().astype(np.min_scalar_type(len(first)), copy=False)
+    order = np.argsort(group, kind="stable").astype(np.int64, copy=False)
+    members = np.split(order, np.cumsum(size)[:-1])
+    patterns = (
+        Pattern(tuple(np.flatnonzero(mask[i]).tolist()), read_only(rows))
+        for i, rows in zip(first, members)
+    )
+    return tuple(sorted(patterns, key=lambda pattern: pattern.views))

@@ -1,0 +1,42 @@
+"""Fixtures of the whole suite."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("imvc", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "imvc"))
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def pytest_collection_modifyitems(items):
+    """Skip the tests that need the shared folder where it is absent."""
+    if SHARED.is_dir():
+        return
+    absent = pytest.mark.skip(
+        reason="the shared data folder is not beside the checkout"
+    )
+    for item in items:
+        if "shared" in item.keywords:
+            item.add_marker(absent)
+
+
+@pytest.fixture
+def shared():
+    """The folder of data and reference outputs beside the checkout."""
+    return SHARED
+
+
+@pytest.fixture(params=[0, 1, 2])
+def seed(request):
+    """Seeds for stochastic tests, which must pass for any of them."""
+    return request.param
+
+
+@pytest.fixture
+def rng(seed):
+    return np.random.default_rng(seed)
