@@ -1,0 +1,144 @@
+"""Scores from mutual information."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import adjusted_mutual_info_score
+
+from imvc.metrics._contingency import Contingency, contingency, encode_labels
+
+Average = Literal["max", "arithmetic", "geometric", "min"]
+
+
+def nmi(
+    labels_true: ArrayLike, labels_pred: ArrayLike, average: Average = "max"
+) -> float:
+    """Mutual information divided by an average of the two entropies.
+
+    Parameters
+    ----------
+    labels_true : array-like of shape (n_samples,)
+        Known classes, integers or strings.
+    labels_pred : array-like of shape (n_samples,)
+        Clusters, integers or strings.
+    average : {"max", "arithmetic", "geometric", "min"}, default="max"
+        What to divide by. ``"max"`` is the choice of the RISE paper's tables and never
+        larger than the others; ``"arithmetic"`` is that of scikit-learn and of most
+        competing papers. Do not compare numbers of different averages.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. If both labelings have a single cluster they are equal: 1. If
+        only one has, it says nothing about the other: 0.
+
+    Examples
+    --------
+    >>> from imvc.metrics import nmi
+    >>> nmi([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
+    >>> nmi([0, 0, 1, 1], [0, 1, 2, 3]), nmi([0, 0, 1, 1], [0, 1, 2, 3], average="min")
+    (0.5, 1.0)
+    """
+    if average not in get_args(Average):
+        raise ValueError(
+            f"average={average!r} is unknown; use one of "
+            f"{', '.join(repr(name) for name in get_args(Average))}."
+        )
+    return nmi_of(contingency(labels_true, labels_pred), average)
+
+
+def pattern_leakage(labels: ArrayLike, mask: ArrayLike) -> float:
+    """Adjusted mutual information between a clustering and the missing pattern.
+
+    The pattern of a sample is the set of views it was observed in. A clustering that
+    groups samples by *which* views they have, instead of by what the views say, has a
+    leakage near 1. When views are missing at random it should be near 0; when they are
+    missing more often in some classes, a correct clustering leaks as well. Needs no
+    known classes.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        Clusters, integers or strings.
+    mask : array-like of shape (n_samples, n_views)
+        True (or 1) where a sample was observed.
+
+    Returns
+    -------
+    float
+        At most 1. The expectation under chance is subtracted, so unrelated labelings
+        scatter around 0 and may be slightly negative; the value is not clipped, because
+        a clipped mean over many runs would be biased upwards. 0 when there is only one
+        pattern or one cluster.
+
+    Notes
+    -----
+    The entropies are averaged arithmetically. The cost of the expectation grows like
+    the number of samples times the smaller of the numbers of clusters and patterns.
+
+    Examples
+    --------
+    >>> from imvc.metrics import pattern_leakage
+    >>> mask = [[1, 1], [1, 1], [1, 0], [1, 0]]
+    >>> round(pattern_leakage([0, 0, 1, 1], mask), 6)
+    1.0
+    >>> pattern_leakage([0, 0, 1, 1], [[1, 1]] * 4)
+    0.0
+    """
+    codes = encode_labels(labels, "labels")
+    patterns = _pattern_codes(mask, len(codes))
+    if codes.max() == 0 or patterns.max() == 0:
+        return 0.0
+    return float(adjusted_mutual_info_score(codes, patterns))
+
+
+def nmi_of(table: Contingency, average: Average) -> float:
+    """Normalised mutual information of a contingency table."""
+    if table.is_bijection:
+        return 1.0
+    if len(table.classes) == 1 or len(table.clusters) == 1:
+        return 0.0
+    h_true, h_pred = _entropy(table.classes), _entropy(table.clusters)
+    value = _mutual_information(table) / _average(h_true, h_pred, average)
+    return float(np.clip(value, 0.0, 1.0))
+
+
+def _average(a: float, b: float, average: Average) -> float:
+    if average == "arithmetic":
+        return (a + b) / 2
+    if average == "geometric":
+        return float(np.sqrt(a * b))
+    return max(a, b) if average == "max" else min(a, b)
+
+
+def _entropy(sizes: NDArray[np.int64]) -> float:
+    share = sizes / sizes.sum()
+    return float(-(share @ np.log(share)))
+
+
+def _mutual_information(table: Contingency) -> float:
+    n = table.n_samples
+    share = table.count / n
+    independent = (table.classes[table.row] / n) * (table.clusters[table.col] / n)
+    return float(share @ np.log(share / independent))
+
+
+def _pattern_codes(mask: ArrayLike, n_samples: int) -> NDArray[np.int64]:
+    """Number the distinct rows of a mask."""
+    observed = np.asarray(mask)
+    if observed.ndim != 2 or len(observed) != n_samples:
+        raise ValueError(
+            f"mask has shape {observed.shape}; pass (n_samples, n_views) with the "
+            f"{n_samples} samples of labels in rows."
+        )
+    if observed.dtype != bool and not np.isin(observed, (0, 1)).all():
+        raise ValueError("mask must hold True/False or 1/0 only, 1 = observed.")
+    codes = np.zeros(n_samples, dtype=np.int64)
+    # Eight views per byte; renumbering after each byte keeps codes below n_samples.
+    for byte in np.packbits(observed.astype(bool), axis=1).T:
+        codes = np.unique(codes * 256 + byte, return_inverse=True)[1]
+    return codes
