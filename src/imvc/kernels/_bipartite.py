@@ -1,0 +1,66 @@
+"""The sparse graph between samples and anchors."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from imvc.kernels._distances import nearest_anchors
+
+__all__ = ["anchor_weights", "inverse_sqrt_degrees", "knn_weights", "weights_to_csr"]
+
+
+def knn_weights(D, k):
+    """Eq. (1): closed-form weights of the k nearest anchors from k + 1 distances.
+
+    ``b_q = (d_{k+1} - d_q) / (k d_{k+1} - sum_{j<=k} d_j)``, the minimiser of
+    ``sum_q d_q b_q + gamma b_q^2`` on the simplex with exactly k non-zero weights.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, k + 1), ascending along the rows
+    k : int
+
+    Returns
+    -------
+    ndarray of shape (n, k), rows non-negative with sum one.
+
+    Notes
+    -----
+    Where all k + 1 distances are equal up to rounding, numerator and denominator are
+    both noise; such a row gets 1/k everywhere, so that no sample is disconnected.
+    """
+    gaps = D[:, k, None] - D[:, :k]
+    total = gaps.sum(axis=1)
+    tied = total <= 64 * np.finfo(D.dtype).eps * k * D[:, k]
+    total[tied] = 1
+    weights = gaps / total[:, None]
+    weights[tied] = 1 / k
+    return weights
+
+
+def anchor_weights(X, A, k, *, squared=True):
+    """Graph rows of a block of samples: ``(indices, weights)``, each (n, k').
+
+    ``k' = min(k, m - 1)``, since the closed form needs the distance to one anchor
+    more than it connects; a single anchor takes the whole weight.
+    """
+    m = A.shape[0]
+    if m == 1:
+        shape = (X.shape[0], 1)
+        return np.zeros(shape, np.int32), np.ones(shape, X.dtype)
+    k = min(k, m - 1)
+    indices, distances = nearest_anchors(X, A, k + 1, squared=squared)
+    return indices[:, :k], knn_weights(distances, k)
+
+
+def weights_to_csr(indices, weights, m):
+    """CSR matrix (n, m) of graph rows with the same number of entries each."""
+    n, k = indices.shape
+    indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
+    return sp.csr_matrix((weights.ravel(), indices.ravel(), indptr), shape=(n, m))
+
+
+def inverse_sqrt_degrees(column_sums):
+    """Lambda^{-1/2}; an anchor that nobody uses gets 0 and so drops out."""
+    scale = np.zeros_like(column_sums, dtype=np.float64)
+    np.divide(1, np.sqrt(column_sums), out=scale, where=column_sums > 0)
+    return scale

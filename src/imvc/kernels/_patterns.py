@@ -1,0 +1,209 @@
+"""Additive statistics of incomplete anchor graphs, one group per missing pattern.
+
+A *pattern* is a tuple of view numbers; the samples observed in exactly these views
+form its group. The graph rows of a group stand side by side, Z_p = [Z_v : v in p]
+(n_p x M_p), and what the solvers need of them is the Gram matrix Z_p'Z_p: it does not
+grow with the number of samples, and it adds up over blocks of rows.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["PatternGrams", "group_rows", "pattern_grams"]
+
+
+def group_rows(graphs, sizes):
+    """CSR matrix [Z_v : v in p] of one group from its graph rows, in float64.
+
+    Parameters
+    ----------
+    graphs : list of (indices, weights), each of shape (n_p, k_v)
+    sizes : list of int
+        Number of anchors of these views.
+    """
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    indices = np.hstack([g[0] + np.int32(o) for g, o in zip(graphs, offsets)])
+    weights = np.hstack([np.asarray(g[1], np.float64) for g in graphs])
+    n, k = indices.shape
+    indptr = np.arange(0, n * k + 1, k) if k else np.zeros(n + 1, int)
+    return sp.csr_matrix(
+        (weights.ravel(), indices.ravel(), indptr), shape=(n, int(offsets[-1]))
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Statistics of a small group: its rows, while these are fewer numbers than G_p."""
+
+    rows: sp.csr_matrix
+
+    @property
+    def count(self):
+        return self.rows.shape[0]
+
+    @property
+    def column_sums(self):
+        return np.asarray(self.rows.sum(axis=0)).ravel()
+
+    def __add__(self, other):
+        if isinstance(other, _Rows):
+            return _group(sp.vstack([self.rows, other.rows], format="csr"))
+        return other + self
+
+    def dense(self):
+        return (self.rows.T @ self.rows).toarray()
+
+    def apply(self, C):
+        return self.rows.T @ (self.rows @ C)
+
+    def scaled(self, scale):
+        rows = self.rows.copy()
+        rows.data *= scale[rows.indices]
+        return _Rows(rows)
+
+
+@dataclass(frozen=True)
+class _Gram:
+    """Statistics of a large group."""
+
+    count: int
+    column_sums: np.ndarray
+    gram: np.ndarray
+
+    def __add__(self, other):
+        return _Gram(
+            self.count + other.count,
+            self.column_sums + other.column_sums,
+            self.gram + other.dense(),
+        )
+
+    def dense(self):
+        return self.gram
+
+    def apply(self, C):
+        return self.gram @ C
+
+    def scaled(self, scale):
+        gram = self.gram * scale[:, None] * scale
+        return _Gram(self.count, self.column_sums * scale, gram)
+
+
+def _group(rows):
+    """Statistics of the rows of a pattern, in the smaller of the two forms."""
+    small = _Rows(rows)
+    if rows.nnz < rows.shape[1] ** 2:
+        return small
+    return _Gram(small.count, small.column_sums, small.dense())
+
+
+@dataclass(frozen=True)
+class PatternGrams:
+    """The Gram matrices G_p = Z_p'Z_p of all patterns, and sums of their blocks.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Number of anchors m_v of every view.
+    groups : dict
+        Pattern (tuple of views) -> statistics of its group.
+
+    Notes
+    -----
+    Memory O(sum_p min(n_p |p| k, M_p^2)): with many views most groups are small, and
+    a small group keeps its rows instead of a Gram matrix.
+    """
+
+    sizes: tuple
+    groups: dict = field(repr=False)
+
+    @property
+    def patterns(self):
+        """The patterns that occur, in a fixed order."""
+        return tuple(sorted(self.groups))
+
+    def __add__(self, other):
+        if self.sizes != other.sizes:
+            raise ValueError("statistics of different anchors cannot be added.")
+        groups = dict(self.groups)
+        for p, group in other.groups.items():
+            groups[p] = groups[p] + group if p in groups else group
+        return PatternGrams(self.sizes, groups)
+
+    def part(self, p, v):
+        """Where the anchors of view ``v`` stand among the columns of pattern ``p``."""
+        start = sum(self.sizes[u] for u in p[: p.index(v)])
+        return slice(start, start + self.sizes[v])
+
+    def apply(self, p, C):
+        """G_p C, in O(min(n_p |p| k, M_p^2) d)."""
+        return self.groups[p].apply(C)
+
+    def count(self, p):
+        """Number of samples of pattern ``p``."""
+        return self.groups[p].count
+
+    @cached_property
+    def offsets(self):
+        """First column of every view among all anchors, and their total number."""
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    def columns(self, p):
+        """Where the columns of pattern ``p`` stand among all anchors."""
+        return np.concatenate(
+            [np.arange(self.offsets[v], self.offsets[v + 1]) for v in p]
+        )
+
+    @cached_property
+    def total(self):
+        """Sum over patterns of the G_p: block (u, v) is Z_u'Z_v over shared samples."""
+        K = np.zeros((self.offsets[-1], self.offsets[-1]))
+        for p in self.patterns:
+            columns = self.columns(p)
+            K[np.ix_(columns, columns)] += self.groups[p].dense()
+        return K
+
+    def cross(self, u, v):
+        """Z_u'Z_v over the samples observed in both views, (m_u, m_v)."""
+        o = self.offsets
+        return self.total[o[u] : o[u + 1], o[v] : o[v + 1]]
+
+    def column_sums(self, v):
+        """Degrees of the anchors of view ``v``."""
+        parts = [
+            self.groups[p].column_sums[self.part(p, v)] for p in self.patterns if v in p
+        ]
+        return sum(parts, np.zeros(self.sizes[v]))
+
+    def scaled(self, scales):
+        """The statistics of Z_v diag(scales[v])."""
+        return PatternGrams(
+            self.sizes,
+            {
+                p: group.scaled(np.concatenate([scales[v] for v in p]))
+                for p, group in self.groups.items()
+            },
+        )
+
+
+def pattern_grams(groups, sizes, map=map):
+    """PatternGrams of blocks of graph rows.
+
+    Parameters
+    ----------
+    groups : iterable of (pattern, graphs)
+        ``graphs`` holds, for the views of the pattern, the (indices, weights) of the
+        same samples; a pattern may come in several blocks.
+    sizes : tuple of int
+    map : callable
+        Like the built-in; blocks are added in their order whatever it does.
+    """
+
+    def block(item):
+        p, graphs = item
+        rows = group_rows(graphs, [sizes[v] for v in p])
+        return PatternGrams(sizes, {p: _group(rows)})
+
+    return reduce(PatternGrams.__add__, map(block, groups), PatternGrams(sizes, {}))

@@ -1,0 +1,98 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imvc.kernels._patterns import PatternGrams, pattern_grams
+
+SIZES = (4, 3, 5)
+
+
+def graph_rows(rng, n, m, k=2):
+    indices = np.array([rng.choice(m, k, replace=False) for _ in range(n)], np.int32)
+    return indices.reshape(n, k), rng.random((n, k))
+
+
+def dense(graphs, sizes):
+    n = len(graphs[0][0])
+    blocks = []
+    for (indices, weights), m in zip(graphs, sizes):
+        Z = np.zeros((n, m))
+        for i in range(n):
+            Z[i, indices[i]] = weights[i]
+        blocks.append(Z)
+    return np.hstack(blocks)
+
+
+def random_groups(seed, largest=40):
+    rng = np.random.default_rng(seed)
+    groups = []
+    for size in range(1, 4):
+        for p in itertools.combinations(range(3), size):
+            n = int(rng.integers(1, largest))
+            groups.append((p, [graph_rows(rng, n, SIZES[v]) for v in p]))
+    return groups
+
+
+@given(st.integers(0, 99))
+def test_statistics_equal_dense_gram_matrices(seed):
+    groups = random_groups(seed)
+    grams = pattern_grams(groups, SIZES)
+    rng = np.random.default_rng(seed)
+    for p, graphs in groups:
+        Z = dense(graphs, [SIZES[v] for v in p])
+        C = rng.standard_normal((Z.shape[1], 2))
+        np.testing.assert_allclose(grams.apply(p, C), Z.T @ Z @ C, atol=1e-12)
+        assert grams.count(p) == len(Z)
+
+
+@given(st.integers(0, 99), st.integers(1, 7))
+def test_blocks_of_any_size_add_up_to_the_same(seed, step):
+    groups = random_groups(seed)
+    blocks = [
+        (p, [(i[a : a + step], w[a : a + step]) for i, w in graphs])
+        for p, graphs in groups
+        for a in range(0, len(graphs[0][0]), step)
+    ]
+    whole, added = pattern_grams(groups, SIZES), pattern_grams(blocks, SIZES)
+    assert whole.patterns == added.patterns
+    np.testing.assert_allclose(added.total, whole.total, atol=1e-10)
+    for v in range(3):
+        np.testing.assert_allclose(added.column_sums(v), whole.column_sums(v))
+
+
+def test_cross_sums_over_the_samples_of_both_views(rng):
+    groups = random_groups(int(rng.integers(1000)))
+    grams = pattern_grams(groups, SIZES)
+    expected = sum(
+        dense([g[p.index(0)]], [SIZES[0]]).T @ dense([g[p.index(2)]], [SIZES[2]])
+        for p, g in groups
+        if 0 in p and 2 in p
+    )
+    np.testing.assert_allclose(grams.cross(0, 2), expected, atol=1e-12)
+
+
+def test_small_groups_keep_rows_and_large_ones_a_gram_matrix(rng):
+    few = pattern_grams([((0,), [graph_rows(rng, 3, 4)])], SIZES)
+    many = pattern_grams([((0,), [graph_rows(rng, 50, 4)])], SIZES)
+    assert hasattr(few.groups[(0,)], "rows")
+    assert hasattr(many.groups[(0,)], "gram")
+    both = few + many
+    np.testing.assert_allclose(both.total, few.total + many.total)
+    assert both.count((0,)) == 53
+
+
+def test_scaling_columns_scales_the_statistics(rng):
+    groups = random_groups(5)
+    scales = [rng.random(m) for m in SIZES]
+    scaled = pattern_grams(groups, SIZES).scaled(scales)
+    flat = np.concatenate(scales)
+    expected = pattern_grams(groups, SIZES).total * np.outer(flat, flat)
+    np.testing.assert_allclose(scaled.total, expected)
+
+
+def test_statistics_of_other_anchors_cannot_be_added():
+    with pytest.raises(ValueError, match="different anchors"):
+        PatternGrams((3,), {}) + PatternGrams((4,), {})
