@@ -1,0 +1,503 @@
+"""RISE: rotation-invariant spectral embedding from incomplete bipartite graphs.
+
+X. Wang, Y. Zhang, Y. Zhou, "Highly Efficient Rotation-Invariant Spectral Embedding for
+Scalable Incomplete Multi-View Clustering", AAAI 2025, 39(20):21312-21320,
+doi:10.48550/arXiv.2501.11898. Specification: docs/methods/rise.md.
+
+    min  sum_v ||YY' - Q_v F_v F_v' Q_v'||^2 - beta sum_v tr(F_v' B_v B_v' F_v)
+    s.t. Y'Y = I, F_v'F_v = I                                               Eq. (6)
+
+    Q_v   selects the samples of view v    B_v   normalised bipartite graph (n_v x m_v)
+    Y     consensus embedding (n x d)      F_v   embedding of view v (n_v x d)
+    p     a missing pattern (set of views)
+
+No step touches a sample. In every iteration the rows of a pattern p are Y_p = B_p C_p
+with B_p = [B_v : v in p], and F_v = Y_v P_v + B_v U_v; so the paper's steps act on
+C_p, P_v, U_v and the Gram matrices G_p = B_p'B_p alone. Below, H_p = G_p C_p.
+"""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from imvc.kernels._bipartite import inverse_sqrt_degrees
+from imvc.kernels._gram_svd import inverse_sqrt, leading_eigh
+from imvc.methods._anchor_graphs import AnchorGraphs, choose_anchors, statistics
+from imvc.methods._base import draw_seed
+from imvc.methods._consensus import Consensus
+from imvc.methods._inductive import InductiveClusterer
+from imvc.methods._rise_first_order import solve_joint, solve_two_stage
+from imvc.methods._rise_full_graph import embed_full
+from imvc.scale import embed_groups, threaded_map
+from imvc.views import as_views
+
+
+class RISE(InductiveClusterer):
+    """Rotation-invariant spectral embedding (RISE) of incomplete views.
+
+    Per view, samples are joined to a few anchors; the consensus embedding Y and the
+    embeddings of the views are found together, so that their Gram matrices (not
+    their coordinates) agree; k-means on Y gives the clusters.
+
+    Parameters
+    ----------
+    n_clusters : int
+    n_anchors : int, optional
+        Anchors per view; by default ``max(100, 4 n_clusters)``. A view with too few
+        samples gets one anchor less than it has samples.
+    n_neighbors : int, default=5
+        Anchors that a sample is joined to.
+    embedding_dim : int, optional
+        Columns of Y; by default ``n_clusters``.
+    beta : float, default=100.0
+        Weight of the views' own spectra against the consensus.
+    anchors : {"kmeans", "random", "das", "das-cosine"} or list of arrays
+        How anchors are chosen, or the anchors themselves (one array per view, in the
+        scaled feature space).
+    graph : {"bipartite", "full"}
+        "full" joins samples to samples: the paper's ablation, O(n^2), no `predict`.
+    completion : {"second-order", "first-order", "first-order-two-stage"}
+        The first-order ones match coordinates instead of Gram matrices: the paper's
+        ablation, jointly or after the views' embeddings are fixed.
+    init : {"svd", "identity"}
+        Start from the views' singular vectors (paper) or from the first samples of
+        each view (the authors' program).
+    metric : {"sqeuclidean", "euclidean"}
+        Distances behind the graph's weights (paper; the authors' program).
+    scale : {"unit", "standard"} or None
+        Rows to length one, columns to deviation one, or features as they are.
+    row_normalize : bool, default=True
+        Scale the rows of Y to length one on the way to k-means. The row norm of Y
+        grows with the number of observed views; False is the paper's reading.
+    n_init : int, default=10
+        k-means starts.
+    anchor_sample : int or None, default=10000
+        Rows per view that k-means anchors are sought on; None: all rows.
+    max_iter : int, default=100
+    tol : float, default=1e-6
+        Stop when the relative changes of objective and consensus subspace fall below.
+    n_jobs : int, optional
+        Threads; None uses all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None
+    verbose : int, default=0
+        1 writes stages, 2 also iterations, to standard error.
+    callback : callable, optional
+        Called as ``callback(iteration, objective)``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n_samples,)
+    embedding_ : ndarray of shape (n_samples, embedding_dim)
+        Y, with orthonormal columns.
+    cluster_centers_ : ndarray of shape (n_clusters, embedding_dim)
+        k-means centres, in the space of Y's rows (of length one if `row_normalize`).
+    objective_ : ndarray of shape (n_iter_,)
+        Eq. (6) after every iteration.
+    n_iter_, converged_ : int, bool
+    anchors_ : list of ndarray
+        Anchors per view, in the scaled feature space.
+    pattern_leakage_ : float
+        Adjusted mutual information of ``labels_`` and the missing pattern; near 0 is
+        good, a high value says that the clusters follow what is missing.
+    inertia_ : float
+        Sum of squared distances to the own centre.
+    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
+
+    References
+    ----------
+    X. Wang, Y. Zhang, Y. Zhou, AAAI 2025, doi:10.48550/arXiv.2501.11898.
+
+    Examples
+    --------
+    >>> from imvc import RISE
+    >>> from imvc.datasets import make_views
+    >>> data = make_views(n_samples=200, n_clusters=3, incomplete=0.5, random_state=0)
+    >>> model = RISE(n_clusters=3, random_state=0).fit(data.Xs, mask=data.mask)
+    >>> model.embedding_.shape
+    (200, 3)
+    >>> model.predict([data.Xs[0][:2], None, None]).shape
+    (2,)
+    """
+
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_anchors": [Interval(Integral, 2, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "embedding_dim": [Interval(Integral, 1, None, closed="left"), None],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "anchors": [StrOptions({"kmeans", "random", "das", "das-cosine"}), list, tuple],
+        "graph": [StrOptions({"bipartite", "full"})],
+        "completion": [
+            StrOptions({"second-order", "first-order", "first-order-two-stage"})
+        ],
+        "init": [StrOptions({"svd", "identity"})],
+        "metric": [StrOptions({"sqeuclidean", "euclidean"})],
+        "scale": [StrOptions({"unit", "standard"}), None],
+        "row_normalize": ["boolean"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "anchor_sample": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters,
+        *,
+        n_anchors=None,
+        n_neighbors=5,
+        embedding_dim=None,
+        beta=100.0,
+        anchors="kmeans",
+        graph="bipartite",
+        completion="second-order",
+        init="svd",
+        metric="sqeuclidean",
+        scale="unit",
+        row_normalize=True,
+        n_init=10,
+        anchor_sample=10_000,
+        max_iter=100,
+        tol=1e-6,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.n_clusters = n_clusters
+        self.n_anchors = n_anchors
+        self.n_neighbors = n_neighbors
+        self.embedding_dim = embedding_dim
+        self.beta = beta
+        self.anchors = anchors
+        self.graph = graph
+        self.completion = completion
+        self.init = init
+        self.metric = metric
+        self.scale = scale
+        self.row_normalize = row_normalize
+        self.n_init = n_init
+        self.anchor_sample = anchor_sample
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    @property
+    def _dim(self):
+        return self.embedding_dim or self.n_clusters
+
+    def _check_against(self, views):
+        super()._check_against(views)
+        if self._dim > views.n_samples:
+            raise ValueError(
+                f"embedding_dim={self._dim} exceeds the number of samples, "
+                f"{views.n_samples}; lower it."
+            )
+        if self.n_neighbors >= self._n_anchors() and isinstance(self.anchors, str):
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be smaller than "
+                f"n_anchors={self._n_anchors()}; lower it or raise n_anchors."
+            )
+
+    def _n_anchors(self):
+        return self.n_anchors or max(100, 4 * self.n_clusters)
+
+    def _embed(self, views, rng, map):
+        seed = draw_seed(rng)
+        if self.graph == "full":
+            return embed_full(self, views, seed, map)
+        with self._stage("anchors"):
+            self._graphs = self._fit_graphs(views, seed, map)
+        with self._stage("graph"):
+            rows = self._graphs.rows(views, map)
+        return self._embed_rows(views, rows, map)
+
+    def _fit_graphs(self, views, seed, map):
+        anchors, deviations = choose_anchors(
+            views,
+            seed,
+            map,
+            anchors=self.anchors,
+            n_anchors=self._n_anchors(),
+            scale=self.scale,
+            sample=self.anchor_sample,
+        )
+        squared = self.metric == "sqeuclidean"
+        return AnchorGraphs(anchors, self.scale, deviations, self.n_neighbors, squared)
+
+    def _embed_rows(self, views, rows, map, grams=None):
+        """From graph rows to Y; ``grams`` where their statistics are known already."""
+        sizes, d, start = self._graphs.sizes, self._dim, None
+        if d > sum(sizes):
+            raise ValueError(
+                f"embedding_dim={d} exceeds the total number of anchors, {sum(sizes)}; "
+                f"lower it or raise n_anchors."
+            )
+        if self.init == "identity" and self.completion != "first-order-two-stage":
+            sizes, start, grams = (*sizes, d), identity_start(views, d), None
+        with self._stage("statistics"):
+            grams = grams or statistics(views, rows, sizes, map, start)
+            scales = [
+                inverse_sqrt_degrees(grams.column_sums(v)) for v in range(views.n_views)
+            ] + [np.ones(d)] * (start is not None)
+        with self._stage("solve"):
+            consensus = self._solve(grams.scaled(scales), views.n_views)
+            consensus = consensus.in_terms_of(scales)
+        with self._stage("embedding"):
+            Y = embed_groups(
+                views,
+                rows,
+                sizes,
+                consensus,
+                d,
+                dtype=views.dtype,
+                extra=start,
+                map=map,
+            )
+        self._consensus = consensus.without_start(views.n_views)
+        self.anchors_ = list(self._graphs.anchors)
+        return Y
+
+    def _solve(self, grams, n_views):
+        if self.completion == "first-order-two-stage":
+            consensus = solve_two_stage(grams, n_views, self._dim)
+        else:
+            solver = solve if self.completion == "second-order" else solve_joint
+            consensus = solver(
+                grams,
+                n_views,
+                self.beta,
+                self._dim,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                report=self._report,
+            )
+        self.objective_ = np.array(consensus.objective)
+        self.n_iter_ = len(consensus.objective)
+        self.converged_ = consensus.converged
+        if consensus.rank < self._dim:
+            warnings.warn(
+                f"the graphs carry only {consensus.rank} of embedding_dim={self._dim} "
+                f"dimensions; the other columns of embedding_ are zero.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return consensus
+
+    def _embed_new(self, views, map):
+        if self.graph == "full":
+            raise AttributeError(
+                "RISE(graph='full') has no rule for new samples; use graph='bipartite'."
+            )
+        return embed_groups(
+            views,
+            self._graphs.rows(views, map),
+            self._graphs.sizes,
+            self._consensus,
+            self._dim,
+            dtype=views.dtype,
+            map=map,
+        )
+
+    def beta_path(self, Xs, betas, *, embedding_dims=None, mask=None):
+        """Fit many settings of `beta` (and `embedding_dim`) for the price of one.
+
+        Anchors, graphs and their statistics are computed once. Every model equals
+        the one that `fit` gives with the same settings and ``random_state``.
+
+        Parameters
+        ----------
+        Xs, mask : as in `fit`
+        betas : sequence of float
+        embedding_dims : sequence of int, optional
+            By default the estimator's own.
+
+        Returns
+        -------
+        list of RISE
+            Fitted, one per (embedding_dim, beta), betas varying fastest.
+        """
+        self._validate_params()
+        if self.graph == "full":
+            raise ValueError("beta_path needs graph='bipartite'; got graph='full'.")
+        views = as_views(Xs, mask)
+        dims = [self.embedding_dim] if embedding_dims is None else embedding_dims
+        models = [
+            clone(self).set_params(beta=beta, embedding_dim=d)
+            for d in dims
+            for beta in betas
+        ]
+        for model in models:
+            model._validate_params()
+            model._check_against(views)
+        rng = check_random_state(self.random_state)
+        seed, last_seed = draw_seed(rng), draw_seed(rng)
+        with threaded_map(self.n_jobs) as map:
+            graphs = self._fit_graphs(views, seed, map)
+            rows = graphs.rows(views, map)
+            grams = statistics(views, rows, graphs.sizes, map)
+            for model in models:
+                model._remember(views)
+                model._graphs = graphs
+                model.embedding_ = model._embed_rows(views, rows, map, grams)
+                model._partition(last_seed, map)
+                model._conclude(views)
+        return models
+
+    def _get_state(self):
+        if self.graph == "full":
+            raise ValueError(
+                "RISE(graph='full') cannot be saved: it has no rule for new samples."
+            )
+        patterns = sorted(self._consensus.coefficients)
+        arrays = {
+            f"C{i}": self._consensus.coefficients[p] for i, p in enumerate(patterns)
+        }
+        for v, (A, J) in enumerate(
+            zip(self._consensus.feedback, self._consensus.inputs)
+        ):
+            arrays[f"A{v}"], arrays[f"J{v}"] = A, J
+            if self._graphs.deviations[v] is not None:
+                arrays[f"deviation{v}"] = self._graphs.deviations[v]
+        return arrays, {
+            "patterns": [list(p) for p in patterns],
+            "averaged": self._consensus.averaged,
+        }
+
+    def _set_state(self, arrays, values):
+        patterns, n_views = values["patterns"], len(self.view_names_)
+        self._consensus = Consensus(
+            {tuple(p): arrays[f"C{i}"] for i, p in enumerate(patterns)},
+            [arrays[f"A{v}"] for v in range(n_views)],
+            [arrays[f"J{v}"] for v in range(n_views)],
+            values["averaged"],
+        )
+        self._graphs = AnchorGraphs(
+            self.anchors_,
+            self.scale,
+            [arrays.get(f"deviation{v}") for v in range(n_views)],
+            self.n_neighbors,
+            self.metric == "sqeuclidean",
+        )
+
+
+def solve(grams, n_views, beta, d, *, max_iter, tol, report):
+    """Algorithm 1: alternate Y and the F_v until objective and subspace stand still.
+
+    Parameters
+    ----------
+    grams : PatternGrams of the normalised graphs
+        With one size more than ``n_views``, its last columns are a given first Y.
+    report : callable
+        Called with every iteration and its objective.
+
+    Returns
+    -------
+    Consensus
+    """
+    views, patterns = range(n_views), grams.patterns
+    BB = [grams.cross(v, v) for v in views]
+    C, P, U = start(grams, n_views, d)
+    H = {p: grams.apply(p, C[p]) for p in patterns}
+    feedback, inputs = [np.zeros((d, d))] * n_views, [np.zeros_like(u) for u in U]
+    objective, rank, converged = [], d, False
+    for iteration in range(1, max_iter + 1):
+        change = 1.0
+        if iteration > 1 or len(grams.sizes) == n_views:
+            C_old = C
+            C, feedback, inputs, rank = update_Y(C, H, P, U, grams, d)
+            H = {p: grams.apply(p, C[p]) for p in patterns}
+            turned = sum(C_old[p].T @ H[p] for p in patterns)
+            change = 1 - np.square(turned).sum() / max(rank, 1)
+        P, U, gains = zip(*[update_F(C, H, grams, BB[v], v, beta, d) for v in views])
+        objective.append(2 * d * n_views - sum(gains))
+        report(iteration, objective[-1])
+        if iteration > 1:
+            step = abs(objective[-2] - objective[-1])
+            converged = change <= tol and step <= tol * abs(objective[-1])
+        if converged:
+            break
+    return Consensus(C, feedback, inputs, False, objective, converged, rank)
+
+
+def start(grams, n_views, d):
+    """F_v = d leading left singular vectors of B_v, or the Y that ``grams`` carries."""
+    C = {p: np.zeros((sum(grams.sizes[v] for v in p), d)) for p in grams.patterns}
+    P = [np.zeros((d, d))] * n_views
+    U = []
+    for v in range(n_views):
+        values, Q = leading_eigh(grams.cross(v, v), d)
+        U.append(Q * inverse_sqrt(values))
+    if len(grams.sizes) > n_views:
+        for C_p in C.values():
+            C_p[-d:] = np.eye(d)
+    return C, P, U
+
+
+def update_Y(C, H, P, U, grams, d):
+    """Eq. (10): Y = d leading left singular vectors of [Q_1 F_1 ... Q_V F_V].
+
+    Their Gram matrix T has blocks F_u'F_v over shared samples, with
+    F_v = Y_v P_v + B_v U_v. Returns C_p, and Y = Y R_v + B_v J_v summed over views.
+    """
+    n_views = len(P)
+    T = np.zeros((n_views, d, n_views, d))
+    for p in grams.patterns:
+        seen = [v for v in p if v < n_views]
+        P_p = np.hstack([P[v] for v in seen])
+        BU = np.hstack([H[p][grams.part(p, v)].T @ U[v] for v in seen])
+        half = P_p.T @ (C[p].T @ (H[p] @ P_p) / 2 + BU)
+        T[np.ix_(seen, range(d), seen, range(d))] += (half + half.T).reshape(
+            len(seen), d, len(seen), d
+        )
+    for u in range(n_views):
+        for v in range(n_views):
+            T[u, :, v] += U[u].T @ grams.cross(u, v) @ U[v]
+    values, Q = leading_eigh(T.reshape(n_views * d, n_views * d), d)
+    N = (Q * inverse_sqrt(values)).reshape(n_views, d, d)
+    R = [P[v] @ N[v] for v in range(n_views)]
+    J = [U[v] @ N[v] for v in range(n_views)]
+    C_new = {}
+    for p in grams.patterns:
+        C_new[p] = C[p] @ sum(R[v] for v in p if v < n_views)
+        for v in p:
+            if v < n_views:
+                C_new[p][grams.part(p, v)] += J[v]
+    return C_new, R, J, int(np.count_nonzero(values))
+
+
+def update_F(C, H, grams, BB, v, beta, d):
+    """Eq. (7): F_v = d leading left singular vectors of [sqrt(2) Y_v, sqrt(beta) B_v].
+
+    Returns P_v, U_v with F_v = Y_v P_v + B_v U_v, and tr F_v'(2 Y_vY_v' + beta BB')F_v.
+    """
+    groups = [p for p in grams.patterns if v in p]
+    YY = sum(C[p].T @ H[p] for p in groups)
+    BY = np.sqrt(2 * beta) * sum(H[p][grams.part(p, v)] for p in groups)
+    values, Q = leading_eigh(np.block([[2 * YY, BY.T], [BY, beta * BB]]), d)
+    W = Q * inverse_sqrt(values)
+    return np.sqrt(2) * W[:d], np.sqrt(beta) * W[d:], values.sum()
+
+
+def identity_start(views, d):
+    """The authors' start: F_v = first d columns of I, as graph rows of its Y."""
+    first = [views.rows(v)[:d] for v in range(views.n_views)]
+    rows = np.unique(np.concatenate(first))
+    QF = np.zeros((len(rows), views.n_views, d))
+    for v, own in enumerate(first):
+        QF[np.searchsorted(rows, own), v, np.arange(len(own))] = 1
+    Y = np.zeros((views.n_samples, d))
+    left = np.linalg.svd(QF.reshape(len(rows), -1), full_matrices=False)[0]
+    Y[rows, : left.shape[1]] = left[:, :d]
+    return np.broadcast_to(np.arange(d, dtype=np.int32), Y.shape), Y

@@ -1,0 +1,76 @@
+"""The common checks of `imvc.testing` and scikit-learn's, on every method."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils import estimator_checks
+
+from imvc import RISE, get_method, list_methods
+from imvc.methods._registry import METHODS
+from imvc.testing import check_multiview_estimator, multiview_checks
+
+ESTIMATORS = {
+    name: method.estimator(n_clusters=3, **method.test_options)
+    for name, method in METHODS.items()
+}
+CHECKS = [name for name, _ in multiview_checks(None)]
+# scikit-learn's checks that need no data, and so apply to lists of views unchanged.
+SKLEARN_CHECKS = [
+    "check_no_attributes_set_in_init",
+    "check_estimator_repr",
+    "check_estimator_cloneable",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_mixin_order",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_common_check(name, check, seed):
+    dict(multiview_checks(clone(ESTIMATORS[name]), seed=seed))[check]()
+
+
+@pytest.mark.parametrize("check", SKLEARN_CHECKS)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_scikit_learn_check(name, check):
+    if not hasattr(estimator_checks, check):
+        pytest.skip(f"this scikit-learn has no {check}")
+    function = getattr(estimator_checks, check)
+    estimator = clone(ESTIMATORS[name])
+    function(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_have_an_html_representation(name):
+    assert "sk-" in ESTIMATORS[name]._repr_html_()
+
+
+def test_the_registry_finds_methods_by_name():
+    assert get_method("rise") is RISE
+    assert "rise" in list_methods()
+
+
+def test_an_unknown_method_lists_the_known_ones():
+    with pytest.raises(ValueError, match="no method named 'raise'; there are: rise"):
+        get_method("raise")
+
+
+class Broken(RISE):
+    """Looks at unobserved rows, as zero-filling code does."""
+
+    def fit(self, Xs, y=None, *, mask=None):
+        return super().fit([np.nan_to_num(X) for X in Xs])
+
+
+def test_the_checks_catch_an_estimator_that_reads_unobserved_rows():
+    with pytest.raises(AssertionError, match="Broken fails check_"):
+        check_multiview_estimator(Broken(3))
+
+
+def test_checks_can_be_skipped():
+    names = [name for name, _ in multiview_checks(RISE(3))]
+    check_multiview_estimator(Broken(3), skip=tuple(names))
