@@ -1,0 +1,85 @@
+"""Documentation that cannot fall behind: every method is described everywhere."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import imvc
+from imvc.methods._registry import METHODS
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = sorted(m.name for m in pkgutil.walk_packages(imvc.__path__, "imvc."))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_is_documented_everywhere(name):
+    method = METHODS[name]
+    stem = name.replace("-", "_")
+    assert (ROOT / f"docs/methods/{stem}.md").is_file(), "write its page"
+    assert (ROOT / f"tests/methods/test_{stem}.py").is_file(), "write its tests"
+    assert f"`{name}`" in (ROOT / "README.md").read_text(), "add it to the table"
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert f"`{method.estimator.__name__}`" in changelog, "add it to the changelog"
+    page = (ROOT / f"docs/methods/{stem}.md").read_text()
+    for parameter in method.estimator(n_clusters=2).get_params():
+        text = page + (method.estimator.__doc__ or "")
+        assert re.search(rf"\b{parameter}\b", text), f"{parameter} is not documented"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_parameter_and_attribute_section_is_there(name):
+    text = METHODS[name].estimator.__doc__
+    for section in ("Parameters", "Attributes", "References", "Examples"):
+        assert f"{section}\n    ---" in text, section
+
+
+@pytest.mark.parametrize("module", ["imvc", *MODULES])
+def test_examples_in_docstrings_run(module):
+    found = doctest.testmod(
+        importlib.import_module(module),
+        optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
+    )
+    assert found.failed == 0
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name
+)
+def test_examples_run(path, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = subprocess.run(
+        [sys.executable, str(path), "--output", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs"])
+def test_links_between_pages_lead_somewhere(page):
+    pages = [ROOT / page] if page.endswith(".md") else (ROOT / page).rglob("*.md")
+    for path in pages:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
+            if "://" not in target:
+                assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_readme_example_runs():
+    """The first code block of the README, on data of its shape."""
+    from imvc.datasets import make_views
+
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    data = make_views(90, (5, 6, 7), 4, random_state=0)
+    names = dict(zip(("X_text", "X_genes", "X_image"), data.Xs))
+    names |= {"X_text_new": data.Xs[0][:3], "X_image_new": data.Xs[2][:3]}
+    lines = [line for line in code[1].splitlines() if "model.imvc" not in line]
+    exec("\n".join(lines), names)
+    assert names["labels"].shape == (90,)
