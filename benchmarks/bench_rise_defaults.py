@@ -70,9 +70,7 @@ def main():
                         records[name, rule, unit].append([rate, seed, s])
         print(f"<!-- {name} done -->", flush=True)
     names = list(dict.fromkeys(key[0] for key in records))
-    print(
-        "\nMean over sets, rates and seeds (ACC / NMI(max) / ARI in percent, leakage):\n"
-    )
+    print("\nMean over rates and seeds: ACC / NMI(max) / ARI in percent, leakage\n")
     rows = []
     for rule in RULES:
         for unit in (False, True):
