@@ -76,6 +76,14 @@ def test_statistics_of_blocks_add_up(rng):
         np.testing.assert_allclose(one + two, total)
 
 
+def test_a_common_offset_does_not_spoil_float32_clusters(rng):
+    y = np.arange(400) % 4
+    X = 6 * np.eye(4)[y] + rng.standard_normal((400, 4))
+    plain = kmeans(X, 4, n_init=5, random_state=0)
+    shifted = kmeans((X + 3000).astype(np.float32), 4, n_init=5, random_state=0)
+    assert inertia(X, shifted.labels) < 1.001 * inertia(X, plain.labels)
+
+
 def test_a_cluster_that_runs_empty_restarts_at_the_farthest_row():
     X = np.array([[0.0], [0.1], [0.2], [9.0]])
     centers, _ = lloyd(X, np.array([[0.1], [500.0]]), max_iter=10)

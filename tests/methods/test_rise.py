@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from imvc import RISE, as_views
 from imvc.datasets import make_views, random_mask
 from imvc.kernels._bipartite import weights_to_csr
+from imvc.methods import _anchor_graphs
 from imvc.metrics import adjusted_rand
 from rise_oracle import rise, smallest_cosine
 
@@ -73,7 +74,6 @@ CHANGES = [
     dict(beta=0.5),
     dict(n_anchors=20),
     dict(n_neighbors=3),
-    dict(anchor_sample=30, n_anchors=12),
     dict(graph="full"),
     dict(random_state=1),
     dict(max_iter=1),
@@ -255,6 +255,21 @@ def test_graphs_of_low_rank_warn_and_leave_zero_columns():
         model = RISE(3, embedding_dim=4, random_state=0).fit([X, X + 1])
     assert not model.embedding_[:, 3].any()
     assert adjusted_rand(np.repeat(range(3), 20), model.labels_) == 1
+
+
+def test_anchor_sample_bounds_the_rows_behind_the_anchors(monkeypatch):
+    data = make_views(900, (4, 5), 3, random_state=0)
+    seen = []
+
+    def spy(X, m, rng):
+        seen.append(X.shape[0])
+        return original(X, m, rng)
+
+    original = _anchor_graphs.kmeans_anchors
+    monkeypatch.setattr(_anchor_graphs, "kmeans_anchors", spy)
+    for bound in (300, 50, None):
+        RISE(3, n_anchors=10, anchor_sample=bound, random_state=0).fit(data.Xs)
+    assert seen == [300, 300, 200, 200, 900, 900]
 
 
 def test_the_callback_sees_every_objective(data):

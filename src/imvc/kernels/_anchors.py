@@ -18,7 +18,7 @@ def kmeans_anchors(X, m, rng, *, max_iter=_LLOYD_STEPS):
     One k-means++ start on a few of the rows, then ``max_iter`` Lloyd steps on all.
     O(max_iter n m p).
     """
-    size = max(_SEED_ROWS * m, 1000)
+    size = max(_SEED_ROWS * m, 200)
     few = X if X.shape[0] <= size else X[random_rows(X.shape[0], size, rng)]
     first = kmeans_plusplus(few, m, random_state=rng)[0]
     centers, _ = lloyd(X, distinct_rows(_dense(first)), max_iter=max_iter)

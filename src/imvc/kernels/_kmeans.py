@@ -6,6 +6,7 @@ threads nor, beyond rounding, on the cutting into blocks.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,23 +43,33 @@ def assign(X, centers):
 
 
 def kmeans_statistics(X, centers):
-    """What one Lloyd step needs of a block: additive over blocks.
+    """What one Lloyd step needs of a block, additive over blocks: ``(sums, counts)``.
 
-    Returns
-    -------
-    sums : float64 array of shape (k, p)
-    counts : int64 array of shape (k,)
-    inertia : float
+    Sums (k, p) are in float64 whatever ``X`` is, and so is the little that is
+    converted at a time; counts (k,) are integers.
     """
-    labels, distances = assign(X, centers)
-    k, n = len(centers), X.shape[0]
-    members = sp.csc_matrix(
-        (np.ones(n), labels, np.arange(n + 1)), shape=(k, n), dtype=np.float64
-    )
-    sums = members @ X
-    sums = sums.toarray() if sp.issparse(sums) else sums
-    counts = np.bincount(labels, minlength=k)
-    return sums, counts, float(distances.sum(dtype=np.float64))
+    k = len(centers)
+    sums, counts = np.zeros((k, X.shape[1])), np.zeros(k, np.int64)
+    # Rows and centres around the middle of the centres lose no digits to a common
+    # offset; sparse rows stay as they are, since shifting would make them dense.
+    middle = np.zeros(X.shape[1]) if sp.issparse(X) else centers.mean(axis=0)
+    centers, shift = (centers - middle).astype(X.dtype), middle.astype(X.dtype)
+    half_norms = np.einsum("ij,ij->i", centers, centers) / 2
+    for rows in block_slices(X.shape[0], max(k, X.shape[1])):
+        block = X[rows] if sp.issparse(X) else X[rows] - shift
+        # |x|^2 is the same for all centres, so x'c - |c|^2/2 finds the nearest.
+        scores = np.asarray(block @ centers.T)
+        scores -= half_norms
+        labels = scores.argmax(axis=1)
+        members = sp.csc_matrix(
+            (np.ones(len(labels)), labels, np.arange(len(labels) + 1)),
+            shape=(k, len(labels)),
+        )
+        added = members @ block
+        sums += added.toarray() if sp.issparse(added) else added
+        counts += np.bincount(labels, minlength=k)
+    sums += counts[:, None] * shift.astype(np.float64)
+    return sums, counts
 
 
 def lloyd(X, centers, *, max_iter, tol=1e-4, map=map):
@@ -79,8 +90,8 @@ def lloyd(X, centers, *, max_iter, tol=1e-4, map=map):
     n_iter, shift = 0, np.inf
     while n_iter < max_iter and shift > limit:
         n_iter += 1
-        parts = list(map(lambda block: kmeans_statistics(block, centers), blocks))
-        sums, counts = sum(p[0] for p in parts), sum(p[1] for p in parts)
+        step = partial(kmeans_statistics, centers=centers)
+        sums, counts = (sum(parts) for parts in zip(*map(step, blocks)))
         moved = sums / np.maximum(counts, 1)[:, None]
         empty = np.flatnonzero(counts == 0)
         if empty.size:
@@ -120,10 +131,11 @@ def kmeans(X, k, *, n_init, random_state, max_iter=300, start_rows=START_ROWS, m
     _, centers, n_iter = min(map(start, seeds), key=lambda result: result[0])
     if sample is not X:
         centers, n_iter = lloyd(X, centers, max_iter=max_iter, map=map)
-    parts = list(map(lambda rows: assign(X[rows], centers), _row_blocks(n)))
-    labels = np.concatenate([labels for labels, _ in parts])
-    inertia = sum(float(d.sum(dtype=np.float64)) for _, d in parts)
-    return KMeansResult(centers.astype(X.dtype), labels, inertia, n_iter)
+    centers = centers.astype(X.dtype)  # before the labels, which must be their own
+    parts = map(lambda rows: assign(X[rows], centers), _row_blocks(n))
+    labels, distances = (np.concatenate(part) for part in zip(*parts))
+    inertia = float(distances.sum(dtype=np.float64))
+    return KMeansResult(centers, labels, inertia, n_iter)
 
 
 def _row_blocks(n):
@@ -135,7 +147,9 @@ def _mean_variance(X):
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         square = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel()
         return float(np.mean(square - mean**2))
-    return float(np.var(X, axis=0, dtype=np.float64).mean())
+    mean = X.mean(axis=0, dtype=np.float64)
+    square = np.einsum("ij,ij->", X, X, dtype=np.float64) / X.size
+    return float(max(square - np.mean(mean**2), 0))
 
 
 def _farthest_rows(X, centers, count):

@@ -12,6 +12,8 @@ from imvc.kernels._patterns import pattern_grams
 from imvc.kernels._scale import column_moments, merge_moments, scale_rows
 from imvc.scale import anchor_graph, group_blocks, map_observed
 
+ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing
+
 
 @dataclass(frozen=True)
 class AnchorGraphs:
@@ -86,7 +88,7 @@ def choose_anchors(views, seed, map, *, anchors, n_anchors, scale, sample):
         m = max(1, min(n_anchors, len(rows) - 1))
         features = partial(scale_rows, kind=scale, deviation=deviations[v])
         if anchors == "kmeans":
-            size = max(sample, m) if sample else len(rows)
+            size = max(sample, ROWS_PER_ANCHOR * m) if sample else len(rows)
             if len(rows) > size:
                 rows = rows[random_rows(len(rows), size, rng)]
             return kmeans_anchors(features(views.take(v, rows)), m, rng)

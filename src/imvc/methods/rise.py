@@ -75,8 +75,9 @@ class RISE(InductiveClusterer):
         grows with the number of observed views; False is the paper's reading.
     n_init : int, default=10
         k-means starts.
-    anchor_sample : int or None, default=10000
-        Rows per view that k-means anchors are sought on; None: all rows.
+    anchor_sample : int or None, default=5000
+        Rows per view that k-means anchors are sought on, and at least 20 for each of
+        them; None: all rows. Anchors only have to cover the data.
     max_iter : int, default=100
     tol : float, default=1e-6
         Stop when the relative changes of objective and consensus subspace fall below.
@@ -164,7 +165,7 @@ class RISE(InductiveClusterer):
         scale="unit",
         row_normalize=True,
         n_init=10,
-        anchor_sample=10_000,
+        anchor_sample=5_000,
         max_iter=100,
         tol=1e-6,
         n_jobs=None,
