@@ -25,6 +25,12 @@ def pytest_collection_modifyitems(items):
             item.add_marker(absent)
 
 
+@pytest.fixture(scope="session")
+def reference_data():
+    """Small outputs of the authors' programs; see tests/data/README.md."""
+    return Path(__file__).parent / "data"
+
+
 @pytest.fixture
 def shared():
     """The folder of data and reference outputs beside the checkout."""

@@ -57,11 +57,10 @@ def test_das_fills_up_when_all_scores_vanish():
     np.testing.assert_array_equal(das_rows(np.zeros(6), 4), [0, 1, 2, 3])
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("v", range(3))
-def test_das_equals_the_authors_programs(v, shared):
-    case = np.load(shared / "reference/small_case/small_case.npz")
-    reference = np.load(shared / "reference/anchors/das_small.npz")
+def test_das_equals_the_authors_programs(v, reference_data):
+    case = np.load(reference_data / "small_case.npz")
+    reference = np.load(reference_data / "das_small.npz")
     raw = case[f"X{v}"][case["mask"][:, v]]
     unit = unit_rows(raw)
     for X, cosine, key in (

@@ -327,14 +327,13 @@ def test_unit_rows_keep_the_missing_pattern_out_of_the_clusters():
     assert norms == sorted(norms)
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(
     ("d", "beta"), [(3, 0.1), (3, 10), (6, 10)], ids=["d3-b0.1", "d3-b10", "d6-b10"]
 )
 @pytest.mark.parametrize("init", ["identity", "svd"])
-def test_the_authors_program_is_reproduced(d, beta, init, shared):
-    case = np.load(shared / "reference/small_case/small_case.npz")
-    reference = np.load(shared / f"reference/rise/small_kn3_m9_dim{d}_beta{beta}.npz")
+def test_the_authors_program_is_reproduced(d, beta, init, reference_data):
+    case = np.load(reference_data / "small_case.npz")
+    reference = np.load(reference_data / f"rise/small_kn3_m9_dim{d}_beta{beta}.npz")
     suffix = "" if init == "identity" else "_svd_init"
     logged = reference[f"objective_as_logged{suffix}"]
     Xs, mask = [case[f"X{v}"] for v in range(3)], case["mask"]
