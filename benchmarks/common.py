@@ -1,5 +1,8 @@
 """What the benchmarks share: data, timing, peak memory, tables."""
 
+import contextlib
+import ctypes
+import gc
 import os
 import threading
 import time
@@ -53,6 +56,10 @@ class PeakMemory:
     """Peak resident memory above the start, sampled every 5 ms."""
 
     def __enter__(self):
+        # What earlier work freed but the allocator kept would hide new memory.
+        gc.collect()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
         self.start = self.peak = _resident()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)

@@ -133,7 +133,7 @@ def test_a_single_sample_is_predicted_like_in_company(model, data):
 
 
 def test_beta_path_equals_separate_fits(data):
-    base = RISE(3, random_state=0)
+    base = RISE(3, random_state=0, max_iter=1000)
     path = base.beta_path(data.Xs, [1.0, 50.0], embedding_dims=[3, 5], mask=data.mask)
     settings = [(d, beta) for d in (3, 5) for beta in (1.0, 50.0)]
     for (d, beta), on_path in zip(settings, path):

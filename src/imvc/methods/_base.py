@@ -75,11 +75,21 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self._remember(views)
         rng = check_random_state(self.random_state)
         with threaded_map(getattr(self, "n_jobs", None)) as map:
-            self.embedding_ = self._embed(views, rng, map)
+            self.embedding_ = self._embed_shuffled(views, rng, map)
             with self._stage("kmeans"):
                 self._partition(draw_seed(rng), map)
         self._conclude(views)
         return self
+
+    def _embed_shuffled(self, views, rng, map):
+        """`_embed`, on shuffled samples for methods whose result depends on order."""
+        if not getattr(self, "shuffle", False):
+            return self._embed(views, rng, map)
+        order = rng.permutation(views.n_samples)
+        shuffled = self._embed(views.select(order), rng, map)
+        embedding = np.empty_like(shuffled)
+        embedding[order] = shuffled
+        return embedding
 
     def fit_predict(self, Xs, y=None, *, mask=None):
         """Cluster the samples and return their labels; parameters as in `fit`."""

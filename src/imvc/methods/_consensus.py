@@ -59,3 +59,26 @@ class Consensus:
             views = tuple(v for v in p if v < n_views)
             kept[views] = C[: sum(len(self.inputs[v]) for v in views)]
         return replace(self, coefficients=kept)
+
+    def to_state(self):
+        """``(arrays, JSON values)`` for a model file; `from_state` is the inverse."""
+        patterns = sorted(self.coefficients)
+        arrays = {f"C{i}": self.coefficients[p] for i, p in enumerate(patterns)}
+        arrays |= {f"A{v}": A for v, A in enumerate(self.feedback)}
+        arrays |= {f"J{v}": J for v, J in enumerate(self.inputs)}
+        return arrays, {
+            "patterns": [list(p) for p in patterns],
+            "averaged": self.averaged,
+            "n_views": len(self.inputs),
+        }
+
+    @classmethod
+    def from_state(cls, arrays, values):
+        """The inverse of `to_state`, without the history of the fit."""
+        views = range(values["n_views"])
+        return cls(
+            {tuple(p): arrays[f"C{i}"] for i, p in enumerate(values["patterns"])},
+            [arrays[f"A{v}"] for v in views],
+            [arrays[f"J{v}"] for v in views],
+            values["averaged"],
+        )

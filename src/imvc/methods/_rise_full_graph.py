@@ -12,11 +12,11 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.neighbors import NearestNeighbors
 
 from imvc.kernels._bipartite import knn_weights, weights_to_csr
-from imvc.kernels._gram_svd import fix_signs, left_singular_vectors, polar_factor
+from imvc.kernels._gram_svd import fix_signs, left_singular_vectors
+from imvc.kernels._procrustes import generalized_power_iteration
 from imvc.kernels._scale import column_moments, scale_rows
 
 _DENSE_ROWS = 200  # up to here a dense eigenproblem is quicker than Lanczos
-_POWER_STEPS, _POWER_TOL = 50, 1e-6
 
 
 def embed_full(model, views, seed, map):
@@ -96,11 +96,15 @@ def second_order_step(S, h, F, n, d, beta, v0):
 def first_order_step(S, h, F, n, d, beta, v0):
     """Y = mean of the rows, then F_v by generalised power iteration.
 
-    S_v + I replaces S_v inside the iteration: positive semi-definite, hence monotone,
-    and the same optimum, since F_v'F_v is constant.
+    The eigenvalues of S_v are at least -1, so beta is shift enough.
     """
     Y = mean_rows(F, h, n)
-    F = [power_iteration(S_v, F_v, Y[r], beta) for S_v, F_v, r in zip(S, F, h)]
+    F = [
+        generalized_power_iteration(
+            beta * S_v, Y[r], F_v, shift=beta, max_iter=50, tol=1e-9
+        )[0]
+        for S_v, F_v, r in zip(S, F, h)
+    ]
     value = sum(
         np.square(F_v - Y[r]).sum() - beta * np.sum(F_v * (S_v @ F_v))
         for S_v, r, F_v in zip(S, h, F)
@@ -112,14 +116,6 @@ def two_stage_step(S, h, F, n, d, beta, v0):
     """Y = mean of the rows of the views' own embeddings."""
     value = -sum(np.sum(F_v * (S_v @ F_v)) for S_v, F_v in zip(S, F))
     return mean_rows(F, h, n), F, value
-
-
-def power_iteration(S, F, Y, beta):
-    for _ in range(_POWER_STEPS):
-        F_old, F = F, polar_factor(beta * (S @ F + F) + Y)
-        if np.linalg.norm(F - F_old) <= _POWER_TOL * np.linalg.norm(F):
-            break
-    return F
 
 
 def leading_vectors(S, Y, beta, d, v0):

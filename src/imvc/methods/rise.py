@@ -234,6 +234,9 @@ class RISE(InductiveClusterer):
             scale=self.scale,
             sample=self.anchor_sample,
         )
+        return self._graph_model(anchors, deviations)
+
+    def _graph_model(self, anchors, deviations):
         squared = self.metric == "sqeuclidean"
         return AnchorGraphs(anchors, self.scale, deviations, self.n_neighbors, squared)
 
@@ -361,36 +364,16 @@ class RISE(InductiveClusterer):
             raise ValueError(
                 "RISE(graph='full') cannot be saved: it has no rule for new samples."
             )
-        patterns = sorted(self._consensus.coefficients)
-        arrays = {
-            f"C{i}": self._consensus.coefficients[p] for i, p in enumerate(patterns)
-        }
-        for v, (A, J) in enumerate(
-            zip(self._consensus.feedback, self._consensus.inputs)
-        ):
-            arrays[f"A{v}"], arrays[f"J{v}"] = A, J
-            if self._graphs.deviations[v] is not None:
-                arrays[f"deviation{v}"] = self._graphs.deviations[v]
-        return arrays, {
-            "patterns": [list(p) for p in patterns],
-            "averaged": self._consensus.averaged,
-        }
+        arrays, values = self._consensus.to_state()
+        for v, deviation in enumerate(self._graphs.deviations):
+            if deviation is not None:
+                arrays[f"deviation{v}"] = deviation
+        return arrays, values
 
     def _set_state(self, arrays, values):
-        patterns, n_views = values["patterns"], len(self.view_names_)
-        self._consensus = Consensus(
-            {tuple(p): arrays[f"C{i}"] for i, p in enumerate(patterns)},
-            [arrays[f"A{v}"] for v in range(n_views)],
-            [arrays[f"J{v}"] for v in range(n_views)],
-            values["averaged"],
-        )
-        self._graphs = AnchorGraphs(
-            self.anchors_,
-            self.scale,
-            [arrays.get(f"deviation{v}") for v in range(n_views)],
-            self.n_neighbors,
-            self.metric == "sqeuclidean",
-        )
+        self._consensus = Consensus.from_state(arrays, values)
+        deviations = [arrays.get(f"deviation{v}") for v in range(self.n_views_in_)]
+        self._graphs = self._graph_model(self.anchors_, deviations)
 
 
 def solve(grams, n_views, beta, d, *, max_iter, tol, report):

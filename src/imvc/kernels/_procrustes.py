@@ -1,0 +1,70 @@
+"""Maxima over matrices with orthonormal columns."""
+
+import numpy as np
+
+from imvc.kernels._gram_svd import polar_factor
+
+__all__ = ["generalized_power_iteration", "tall_polar_factor"]
+
+_GRAM_TOL = 1e-8  # worse conditioned Gram matrices go to the SVD
+
+
+def tall_polar_factor(X):
+    """`polar_factor` of a tall ``X`` through its small Gram matrix: ``X (X'X)^{-1/2}``.
+
+    The Procrustes maximiser of ``tr(Q'X)``. O(n q^2) without an SVD of n rows. Where
+    X'X is worse conditioned than 1e8 (a rank-deficient ``X`` has no unique factor), the
+    thin SVD decides, so both functions give the same matrix there.
+    """
+    X = np.asarray(X)
+    if X.shape[0] >= X.shape[1] > 0:
+        values, Q = np.linalg.eigh(X.T.astype(np.float64) @ X)
+        if values[0] > _GRAM_TOL * values[-1]:
+            return (X @ (Q / np.sqrt(values) @ Q.T)).astype(X.dtype, copy=False)
+    return polar_factor(X)
+
+
+def generalized_power_iteration(A, B, Q, *, shift=None, max_iter=100, tol=1e-10):
+    """Local maximum of ``tr(Q'AQ) + 2 tr(Q'B)`` over ``Q'Q = I``; O(max_iter p^2 c).
+
+    Repeats ``Q <- polar((A + s I) Q + B)``, with the shift s that makes A + s I
+    positive semi-definite: the objective then never falls.
+
+    Parameters
+    ----------
+    A : symmetric ndarray or sparse matrix of shape (p, p)
+    B : ndarray of shape (p, c)
+    Q : ndarray of shape (p, c)
+        The start, orthonormal columns.
+    shift : float, optional
+        A bound s on minus the smallest eigenvalue of ``A``, where one is known; by
+        default it is computed, which needs a dense ``A`` and O(p^3).
+    max_iter : int
+    tol : float
+        Relative rise of the objective below which it stops.
+
+    Returns
+    -------
+    Q : ndarray of shape (p, c)
+    objective : list of float
+        Its value at the start and after every step.
+
+    Notes
+    -----
+    Where (A + s I) Q + B loses rank the next Q is not unique; the SVD picks one.
+    """
+    if shift is None:
+        shift = max(0.0, -np.linalg.eigvalsh(A)[0])
+
+    def value(Q, AQ):
+        return float(np.vdot(Q, AQ) + 2 * np.vdot(Q, B))
+
+    AQ = A @ Q
+    objective = [value(Q, AQ)]
+    for _ in range(max_iter):
+        Q = polar_factor(AQ + shift * Q + B)
+        AQ = A @ Q
+        objective.append(value(Q, AQ))
+        if objective[-1] - objective[-2] <= tol * abs(objective[-2]):
+            break
+    return Q, objective

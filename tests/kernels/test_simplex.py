@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from imvc.kernels._simplex import inverse_power_weights, project_simplex
+
+finite = st.floats(-1e3, 1e3, allow_subnormal=False)
+matrices = arrays(np.float64, array_shapes(min_dims=2, max_dims=2), elements=finite)
+
+
+def slow_projection(v, radius, w=None):
+    """Try every size of the support, largest w v first, and keep the one that fits."""
+    w = np.ones_like(v) if w is None else w
+    order = np.argsort(-w * v)
+    best, lowest = None, np.inf
+    for size in range(1, len(v) + 1):
+        S = order[:size]
+        theta = (v[S].sum() - radius) / (1 / w[S]).sum()
+        s = np.zeros_like(v)
+        s[S] = v[S] - theta / w[S]
+        if (s >= -1e-9).all() and (w * (s - v) ** 2).sum() < lowest:
+            best, lowest = s, (w * (s - v) ** 2).sum()
+    return best
+
+
+@given(matrices, st.floats(0.1, 10))
+def test_projection_equals_the_search_over_supports(V, radius):
+    expected = [slow_projection(v, radius) for v in V]
+    np.testing.assert_allclose(project_simplex(V, radius), expected, atol=1e-9)
+
+
+@given(st.integers(1, 9), st.integers(0, 999))
+def test_weighted_projection_equals_the_search_over_supports(m, seed):
+    rng = np.random.default_rng(seed)
+    V, W = rng.standard_normal((4, m)), 10.0 ** rng.uniform(-3, 3, (4, m))
+    expected = [slow_projection(v, 1.0, w) for v, w in zip(V, W)]
+    found = project_simplex(V, weights=W)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@given(matrices)
+def test_projection_satisfies_the_optimality_conditions(V):
+    """v - s is one number on the support and at most that number off it."""
+    S = project_simplex(V)
+    assert (S >= 0).all()
+    np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-9)
+    for v, s in zip(V, S):
+        theta = (v - s)[s > 0]
+        np.testing.assert_allclose(theta, theta[0], atol=1e-9)
+        assert (v[s == 0] <= theta[0] + 1e-9).all()
+
+
+@given(st.integers(2, 12), st.integers(0, 99))
+def test_entries_of_minus_infinity_are_left_out(n, seed):
+    T = np.random.default_rng(seed).standard_normal((n, n))
+    np.fill_diagonal(T, -np.inf)
+    off = ~np.eye(n, dtype=bool)
+    expected = project_simplex(T[off].reshape(n, n - 1))
+    for weights in (None, np.ones(n)):
+        S = project_simplex(T, weights=weights)
+        assert not S.diagonal().any()
+        np.testing.assert_allclose(S[off].reshape(n, n - 1), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [None, 2.0])
+def test_equal_entries_share_alike_and_one_entry_takes_all(weights):
+    S = project_simplex(np.full((2, 5), 7.0), weights=weights)
+    np.testing.assert_allclose(S, 0.2)
+    assert project_simplex(np.array([[-3.0]]), 4.0, weights=weights) == 4
+
+
+@pytest.mark.parametrize("weights", [None, 1.0])
+def test_a_row_with_nothing_free_is_zero(weights):
+    V = np.array([[-np.inf, -np.inf], [0.0, 0.0]])
+    S = project_simplex(V, weights=weights)
+    np.testing.assert_array_equal(S, [[0, 0], [0.5, 0.5]])
+
+
+def test_huge_entries_keep_the_sum():
+    S = project_simplex(np.array([[1e17, 1e17, 0.0], [-1e300, 1e300, 0.0]]))
+    np.testing.assert_array_equal(S, [[0.5, 0.5, 0], [0, 1, 0]])
+
+
+def test_nearly_tied_entries_end(rng):
+    V = 1e-17 * rng.standard_normal((500, 50)) + 0.3
+    np.testing.assert_allclose(project_simplex(V).sum(axis=1), 1)
+
+
+def test_stacks_blocks_and_dtypes_agree(rng):
+    V = rng.standard_normal((3, 700, 400))
+    S = project_simplex(V)
+    np.testing.assert_allclose(S[2, 650], slow_projection(V[2, 650], 1.0), atol=1e-12)
+    S32 = project_simplex(V.astype(np.float32))
+    assert S32.dtype == np.float32
+    np.testing.assert_allclose(S32, S, atol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_infinity_are_refused(bad):
+    with pytest.raises(ValueError, match="NaN"):
+        project_simplex(np.array([[0.0, bad]]))
+
+
+def test_radius_must_be_positive():
+    with pytest.raises(ValueError, match="radius=0"):
+        project_simplex(np.ones((1, 2)), 0)
+
+
+@given(
+    arrays(np.float64, st.integers(1, 6), elements=st.floats(1e-3, 1e3)),
+    st.floats(1.2, 5),
+    st.integers(0, 99),
+)
+def test_weights_minimise_their_objective(h, r, seed):
+    a = inverse_power_weights(h, 1 / (r - 1))
+    assert a.sum() == pytest.approx(1)
+    others = np.random.default_rng(seed).dirichlet(np.ones(len(h)), 20)
+    assert ((others**r) @ h >= (a**r) @ h * (1 - 1e-9)).all()
+
+
+def test_zero_residuals_share_the_weight():
+    found = inverse_power_weights([0, 3.0, 0])
+    np.testing.assert_allclose(found, [0.5, 0, 0.5], atol=1e-300)
+    np.testing.assert_allclose(inverse_power_weights([0, 0], 0.5), 0.5)
