@@ -2,14 +2,13 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import kmeans_plusplus
 
-from imvc.kernels._kmeans import lloyd
+from imvc.kernels._kmeans import dense_rows, kmeans_plusplus, lloyd
 
 __all__ = ["das_anchors", "das_rows", "distinct_rows", "kmeans_anchors", "random_rows"]
 
 _LLOYD_STEPS = 10  # anchors must cover the data, not minimise the inertia
-_SEED_ROWS = 10  # rows per anchor that k-means++ draws from: its cost is rows x m x p
+_SEED_ROWS = 5  # rows per anchor that k-means++ draws from: its cost is rows x m x p
 
 
 def kmeans_anchors(X, m, rng, *, max_iter=_LLOYD_STEPS):
@@ -18,10 +17,10 @@ def kmeans_anchors(X, m, rng, *, max_iter=_LLOYD_STEPS):
     One k-means++ start on a few of the rows, then ``max_iter`` Lloyd steps on all.
     O(max_iter n m p).
     """
-    size = max(_SEED_ROWS * m, 200)
+    size = max(_SEED_ROWS * m, 300)
     few = X if X.shape[0] <= size else X[random_rows(X.shape[0], size, rng)]
-    first = kmeans_plusplus(few, m, random_state=rng)[0]
-    centers, _ = lloyd(X, distinct_rows(_dense(first)), max_iter=max_iter)
+    first = dense_rows(few, kmeans_plusplus(few, m, rng))
+    centers, _ = lloyd(X, distinct_rows(first), max_iter=max_iter)
     return distinct_rows(centers.astype(X.dtype))
 
 
@@ -64,14 +63,10 @@ def das_anchors(X, m, *, cosine=False):
         lowest = X.min(axis=0)
         lowest = lowest.toarray() if sp.issparse(lowest) else lowest
         scores = np.asarray(X.sum(axis=1)).ravel() - lowest.sum()
-    return distinct_rows(_dense(X[das_rows(scores, m)]))
+    return distinct_rows(dense_rows(X, das_rows(scores, m)))
 
 
 def distinct_rows(A):
     """Rows of ``A`` without repeats, in their order."""
     _, first = np.unique(A, axis=0, return_index=True)
     return A if len(first) == len(A) else A[np.sort(first)]
-
-
-def _dense(A):
-    return A.toarray() if sp.issparse(A) else np.asarray(A)

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 __all__ = ["block_slices", "nearest_anchors", "squared_distances"]
 
-_BLOCK_ENTRIES = 1 << 20  # entries of one samples x anchors block
+_BLOCK_ENTRIES = 1 << 18  # entries of one samples x anchors block
 _ARGMIN_ROUNDS = 12  # up to here repeated argmin beats argpartition (measured)
 
 

@@ -8,6 +8,7 @@ grow with the number of samples, and it adds up over blocks of rows.
 
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,6 +65,13 @@ class _Rows:
         rows.data *= scale[rows.indices]
         return _Rows(rows)
 
+    def spread(self, columns, width):
+        """The rows with their entries moved to ``columns`` of a wider matrix."""
+        Z = self.rows
+        return sp.csr_matrix(
+            (Z.data, columns[Z.indices], Z.indptr), shape=(Z.shape[0], width)
+        )
+
 
 @dataclass(frozen=True)
 class _Gram:
@@ -97,6 +105,24 @@ def _group(rows):
     if rows.nnz < rows.shape[1] ** 2:
         return small
     return _Gram(small.count, small.column_sums, small.dense())
+
+
+def _group_of(graphs, sizes):
+    """The same from graph rows; of a Gram matrix only the upper blocks are computed."""
+    n, width = len(graphs[0][0]), sum(sizes)
+    if n * sum(indices.shape[1] for indices, _ in graphs) < width**2:
+        return _Rows(group_rows(graphs, sizes))
+    Z = [group_rows([graph], [m]) for graph, m in zip(graphs, sizes)]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    at = [slice(*pair) for pair in pairwise(offsets)]
+    gram = np.empty((width, width))
+    for u, Z_u in enumerate(Z):
+        turned = Z_u.T.tocsr()
+        for v in range(u, len(Z)):
+            gram[at[u], at[v]] = (turned @ Z[v]).toarray()
+            gram[at[v], at[u]] = gram[at[u], at[v]].T
+    sums = np.concatenate([np.asarray(Z_v.sum(axis=0)).ravel() for Z_v in Z])
+    return _Gram(n, sums, gram)
 
 
 @dataclass(frozen=True)
@@ -159,11 +185,28 @@ class PatternGrams:
     @cached_property
     def total(self):
         """Sum over patterns of the G_p: block (u, v) is Z_u'Z_v over shared samples."""
-        K = np.zeros((self.offsets[-1], self.offsets[-1]))
+        M, small = self.offsets[-1], []
+        K = np.zeros((M, M))
         for p in self.patterns:
-            columns = self.columns(p)
-            K[np.ix_(columns, columns)] += self.groups[p].dense()
+            columns, group = self.columns(p), self.groups[p]
+            if isinstance(group, _Rows):
+                small.append(group.spread(columns, M))
+            else:
+                K[np.ix_(columns, columns)] += group.dense()
+        if small:  # all of them in one product: there may be thousands
+            Z = sp.vstack(small, format="csr")
+            K += (Z.T @ Z).toarray()
         return K
+
+    def densified(self):
+        """The same statistics with a Gram matrix for every group, large or small."""
+        return PatternGrams(
+            self.sizes,
+            {
+                p: _Gram(group.count, group.column_sums, group.dense())
+                for p, group in self.groups.items()
+            },
+        )
 
     def cross(self, u, v):
         """Z_u'Z_v over the samples observed in both views, (m_u, m_v)."""
@@ -203,7 +246,6 @@ def pattern_grams(groups, sizes, map=map):
 
     def block(item):
         p, graphs = item
-        rows = group_rows(graphs, [sizes[v] for v in p])
-        return PatternGrams(sizes, {p: _group(rows)})
+        return PatternGrams(sizes, {p: _group_of(graphs, [sizes[v] for v in p])})
 
     return reduce(PatternGrams.__add__, map(block, groups), PatternGrams(sizes, {}))

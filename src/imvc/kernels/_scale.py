@@ -4,7 +4,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-__all__ = ["column_moments", "merge_moments", "row_norms", "scale_rows", "unit_rows"]
+__all__ = [
+    "column_moments",
+    "inverse",
+    "merge_moments",
+    "row_norms",
+    "scale_rows",
+    "unit_rows",
+]
 
 
 def row_norms(X):
@@ -22,16 +29,16 @@ def unit_rows(X):
     """
     if sp.issparse(X):
         largest = np.asarray(abs(X).max(axis=1).todense()).ravel()
-        scaled = _multiply_rows(X, _inverse(largest))
-        return _multiply_rows(scaled, _inverse(row_norms(scaled)))
+        scaled = _multiply_rows(X, inverse(largest))
+        return _multiply_rows(scaled, inverse(row_norms(scaled)))
     norms = row_norms(X)
     tiny, huge = np.finfo(X.dtype).tiny ** 0.5, np.finfo(X.dtype).max ** 0.5
     doubtful = np.flatnonzero((norms < tiny * X.shape[1]) | ~(norms < huge))
-    result = X * _inverse(norms)[:, None]
+    result = X * inverse(norms)[:, None]
     if doubtful.size:
         rows = X[doubtful]
-        rows = rows * _inverse(np.abs(rows).max(axis=1, initial=0))[:, None]
-        result[doubtful] = rows * _inverse(row_norms(rows))[:, None]
+        rows = rows * inverse(np.abs(rows).max(axis=1, initial=0))[:, None]
+        result[doubtful] = rows * inverse(row_norms(rows))[:, None]
     return result
 
 
@@ -44,8 +51,8 @@ def scale_rows(X, kind, deviation=None):
     if kind == "unit":
         return unit_rows(X)
     if kind == "standard":
-        inverse = (1.0 / deviation).astype(X.dtype)
-        return X.multiply(inverse).tocsr() if sp.issparse(X) else X * inverse
+        factors = (1.0 / deviation).astype(X.dtype)
+        return X.multiply(factors).tocsr() if sp.issparse(X) else X * factors
     return X
 
 
@@ -71,7 +78,7 @@ def merge_moments(a, b):
     )
 
 
-def _inverse(x):
+def inverse(x):
     """1/x with 0 where x is 0."""
     return np.divide(1, x, out=np.zeros_like(x), where=x != 0)
 

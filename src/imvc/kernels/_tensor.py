@@ -1,5 +1,7 @@
 """Low-rank steps on stacked graphs: t-SVD shrinkage and the tensor ring."""
 
+from functools import lru_cache
+
 import numpy as np
 import scipy.fft
 
@@ -124,17 +126,28 @@ def _solve_core(T, others, shape):
 
 
 def _contract(T, cores):
-    """``T`` against a chain, (m, left, right); or, without ``T``, the closed ring.
-
-    The cheapest order of contraction is searched by einsum.
-    """
+    """``T`` against a chain, (m, left, right); or, without ``T``, the closed ring."""
     D = len(cores)
     if T is None:  # bond b has label b, mode k has label D + k
-        terms = [x for k, Q in enumerate(cores) for x in (Q, [k, D + k, (k + 1) % D])]
-        return np.einsum(*terms, list(range(D, 2 * D)), optimize=_ANY_ORDER)
-    terms = [x for k, Q in enumerate(cores) for x in (Q, [k, D + 2 + k, k + 1])]
-    modes = [D + 1, *range(D + 2, 2 * D + 2)]
-    return np.einsum(T, modes, *terms, [D + 1, D, 0], optimize=_ANY_ORDER)
+        labels = [(k, D + k, (k + 1) % D) for k in range(D)]
+        return _einsum(cores, labels, tuple(range(D, 2 * D)))
+    labels = [(k, D + 2 + k, k + 1) for k in range(D)]
+    modes = (D + 1, *range(D + 2, 2 * D + 2))
+    return _einsum([T, *cores], [modes, *labels], (D + 1, D, 0))
+
+
+def _einsum(arrays, labels, result):
+    """einsum in the cheapest order, which is searched once for given shapes."""
+    path = _einsum_path(tuple(A.shape for A in arrays), tuple(labels), result)
+    terms = [x for pair in zip(arrays, map(list, labels)) for x in pair]
+    return np.einsum(*terms, list(result), optimize=list(path))
+
+
+@lru_cache(maxsize=128)
+def _einsum_path(shapes, labels, result):
+    blanks = [np.broadcast_to(0.0, shape) for shape in shapes]
+    terms = [x for pair in zip(blanks, map(list, labels)) for x in pair]
+    return tuple(np.einsum_path(*terms, list(result), optimize=_ANY_ORDER)[0])
 
 
 def _chain_gram(cores):
