@@ -179,7 +179,7 @@ def _plain(name, value):
         return int(value)
     if isinstance(value, Real):
         return float(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
         return [_plain(name, v) for v in value]
     if isinstance(value, dict):
         return {str(k): _plain(name, v) for k, v in value.items()}

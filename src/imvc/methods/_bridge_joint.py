@@ -1,0 +1,248 @@
+"""Step 5 of AnchorBridge: the completed rows R = Z_p L_p, without n-row matrices.
+
+R = [w_1 Z~_1 | ... | w_V Z~_V] for every graph, side by side, and at its end the mask
+block [M, 1 - M] / V where it is asked for. For the samples of a pattern p, R = Z_p L_p
+with a small L_p, so what the joint spectrum needs of them is in Z_p'Z_p.
+
+    w_v   view weights         P_uv   anchors of u -> anchors of v, rows sum to one
+    a_uv  agreement            T_p    block of L_p from seen anchors to unseen views
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from imvc.kernels._bipartite import weights_to_csr
+from imvc.kernels._distances import block_slices
+from imvc.methods._bridge_graphs import stacked
+from imvc.scale import embed_groups
+
+_ROW_ENTRIES = 1 << 21  # entries of one block of rows of R
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """Step 4 for one graph: how the anchor weights of unseen views are filled in.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Anchors m_v of the views.
+    weights : ndarray of shape (V,)
+    agreement : ndarray of shape (V, V)
+    transfer : dict
+        (u, v) -> P_uv (m_u, m_v).
+    """
+
+    sizes: tuple
+    weights: np.ndarray
+    agreement: np.ndarray
+    transfer: dict
+
+    def shares(self, mask):
+        """a_uv / sum_{x seen} a_xv per sample: (n, V, V), zero unless u seen, v not."""
+        seen = mask[:, :, None] * self.agreement
+        total = seen.sum(axis=1, keepdims=True)
+        return np.where(mask[:, None, :], 0, seen / total)
+
+    def fill(self, p):
+        """T_p: from the anchors of the views in ``p`` to those of the others."""
+        unseen = [v for v in range(len(self.sizes)) if v not in p]
+        seen = np.isin(np.arange(len(self.sizes)), p)
+        share = self.shares(seen[None])[0]
+        if not unseen:
+            return np.zeros((sum(self.sizes[u] for u in p), 0))
+        return np.block(
+            [
+                [self.weights[v] * share[u, v] * self.transfer[u, v] for v in unseen]
+                for u in p
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class JointGraph:
+    """All graphs side by side; knows no sample.
+
+    Parameters
+    ----------
+    bridges : list of Bridge
+    mask_share : float
+        omega: weight of the mask block; 0: there is none.
+    """
+
+    bridges: list
+    mask_share: float = 0.0
+
+    @property
+    def n_views(self):
+        return len(self.bridges[0].sizes)
+
+    @cached_property
+    def sizes(self):
+        """Anchors of every graph and view: the columns of R before the mask block."""
+        return tuple(m for bridge in self.bridges for m in bridge.sizes)
+
+    @cached_property
+    def offsets(self):
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    @property
+    def width(self):
+        return self.offsets[-1] + (2 * self.n_views if self.mask_share else 0)
+
+    @cached_property
+    def factors(self):
+        """Square root of each column's graph's share in B."""
+        share = np.full(self.width, (1 - self.mask_share) / len(self.bridges))
+        share[self.offsets[-1] :] = self.mask_share
+        return np.sqrt(share)
+
+    def columns(self, g, chosen):
+        """Columns of R of some views of graph ``g``."""
+        at = [g * self.n_views + v for v in chosen]
+        parts = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in at]
+        return np.concatenate([np.empty(0, int), *parts])
+
+    def mask_rows(self, mask):
+        """[M, 1 - M] / V, or no columns."""
+        if not self.mask_share:
+            return np.empty((len(mask), 0))
+        return np.hstack([mask, ~mask]) / self.n_views
+
+    def own_views(self, p):
+        """Views of a pattern of the stacked views, which holds each once per graph."""
+        return tuple(v for v in p if v < self.n_views)
+
+    def statistics(self, grams):
+        """``(R'R, column sums of R)`` from the PatternGrams of the stacked views."""
+        N, degrees = np.zeros((self.width, self.width)), np.zeros(self.width)
+        for p in grams.patterns:
+            self._add_pattern(N, degrees, grams.groups[p], self.own_views(p))
+        size = len(self.sizes) // len(self.bridges)
+        for i in range(0, len(self.sizes) + 1, size):
+            end = self.offsets[i]
+            N[end:, :end] = N[:end, end:].T
+        return N, degrees
+
+    def _parts(self, p):
+        """Per graph: own weights, T_p, and the columns of R both go to."""
+        unseen = [v for v in range(self.n_views) if v not in p]
+        for g, bridge in enumerate(self.bridges):
+            own = np.repeat(bridge.weights[list(p)], [bridge.sizes[v] for v in p])
+            yield own, bridge.fill(p), self.columns(g, p), self.columns(g, unseen)
+
+    def _add_pattern(self, N, degrees, group, p):
+        """Add L_p'G_pL_p, L_p = [diag(w), T_p]; for pairs of graphs g <= h only."""
+        G, sums = group.dense(), group.column_sums
+        own, fills, seen, filled = zip(*self._parts(p))
+        ends = np.cumsum([0] + [len(w) for w in own])
+        at = [slice(*pair) for pair in pairwise(ends)]
+        columns = [np.concatenate(pair) for pair in zip(seen, filled)]
+        for h in range(len(at)):
+            right = np.hstack([G[:, at[h]] * own[h], G[:, at[h]] @ fills[h]])
+            for g in range(h + 1):
+                block = right[at[g]]
+                block = np.vstack([own[g][:, None] * block, fills[g].T @ block])
+                N[np.ix_(columns[g], columns[h])] += block
+            total = sums[at[h]]
+            column_sums = np.concatenate([own[h] * total, fills[h].T @ total])
+            degrees[columns[h]] += column_sums
+            if self.mask_share:
+                self._add_mask(N, columns[h], column_sums, p)
+        if self.mask_share:
+            row = self._mask_row(p)
+            N[self.offsets[-1] :, self.offsets[-1] :] += group.count * np.outer(
+                row, row
+            )
+            degrees[self.offsets[-1] :] += group.count * row
+
+    def _mask_row(self, p):
+        """The mask block's row, the same for every sample of the pattern."""
+        return self.mask_rows(np.isin(np.arange(self.n_views), p)[None])[0]
+
+    def _add_mask(self, N, columns, column_sums, p):
+        """Products of a graph's columns with those of the mask block."""
+        N[columns, self.offsets[-1] :] += np.outer(column_sums, self._mask_row(p))
+
+    def coefficients(self, p, W, constant):
+        """``[constant, L_p W]``: a sample's coordinates from its graph rows."""
+        p = self.own_views(p)
+        # Graph rows sum to one per view and graph: what is the same for all samples of
+        # a pattern is spread evenly over its columns.
+        spread = 1 / (len(p) * len(self.bridges))
+        same = spread * self._mask_row(p) @ W[self.offsets[-1] :]
+        blocks = []
+        for own, fill, seen, filled in self._parts(p):
+            C = own[:, None] * W[seen] + fill @ W[filled] + same
+            blocks.append(np.hstack([np.full((len(C), 1), spread * constant), C]))
+        return np.vstack(blocks)
+
+    def row_blocks(self, views, graphs):
+        """Blocks ``(slice, R)`` of dense rows of R: many patterns, few samples."""
+        position = np.cumsum(views.mask, axis=0) - 1
+        for part in block_slices(views.n_samples, self.width, _ROW_ENTRIES):
+            mask = views.mask[part]
+            R = np.zeros((len(mask), self.width))
+            R[:, self.offsets[-1] :] = self.mask_rows(mask)
+            for g, bridge in enumerate(self.bridges):
+                share = bridge.shares(mask)
+                for u in range(self.n_views):
+                    seen = np.flatnonzero(mask[:, u])
+                    indices, weights = graphs[g * self.n_views + u]
+                    at = position[part][seen, u]
+                    Z = weights_to_csr(indices[at], weights[at], bridge.sizes[u])
+                    self._add_rows(R, g, bridge, u, seen, Z, share)
+            yield part, R
+
+    def _add_rows(self, R, g, bridge, u, seen, Z, share):
+        """What the samples ``seen`` in view u of graph g bring to all views of R."""
+        for v in range(self.n_views):
+            at = g * self.n_views + v
+            columns = slice(self.offsets[at], self.offsets[at + 1])
+            if v == u:
+                R[seen, columns] += bridge.weights[u] * Z.toarray()
+                continue
+            fills = np.flatnonzero(share[seen, u, v])
+            factor = bridge.weights[v] * share[seen[fills], u, v]
+            moved = Z[fills] @ bridge.transfer[u, v]
+            R[seen[fills], columns] += factor[:, None] * moved
+
+    def row_statistics(self, views, graphs):
+        """`statistics` through rows of R, O(n width^2)."""
+        N, degrees = np.zeros((self.width, self.width)), np.zeros(self.width)
+        for _, R in self.row_blocks(views, graphs):
+            N += R.T @ R
+            degrees += R.sum(axis=0)
+        return N, degrees
+
+    def embed(self, views, graphs, W, constant, map):
+        """Rows ``[constant, r W]`` of the samples, (n, 1 + columns of W)."""
+        d = 1 + W.shape[1]
+        if many_patterns(views, self.sizes):
+            Y = np.empty((views.n_samples, d), views.dtype)
+            Y[:, 0] = constant
+            for part, R in self.row_blocks(views, graphs):
+                Y[part, 1:] = R @ W
+            return Y
+        return embed_groups(
+            stacked(views, list(range(self.n_views)) * len(self.bridges)),
+            graphs,
+            self.sizes,
+            lambda p: self.coefficients(p, W, constant),
+            d,
+            dtype=views.dtype,
+            map=map,
+        )
+
+
+def many_patterns(views, sizes):
+    """Whether the patterns have more columns together than there are samples.
+
+    ``sizes`` holds the anchors of every graph and view.
+    """
+    per_view = np.reshape(sizes, (-1, views.n_views)).sum(axis=0)
+    columns = sum(per_view[list(p.views)].sum() for p in views.patterns())
+    return columns > views.n_samples
