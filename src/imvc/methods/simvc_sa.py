@@ -1,0 +1,287 @@
+"""SIMVC-SA: one anchor graph per view, aligned to a consensus by rotations.
+
+Y. Wen, S. Wang, K. Liang, W. Liang, X. Wan, X. Liu, S. Liu, J. Liu, E. Zhu, "Scalable
+Incomplete Multi-View Clustering with Structure Alignment", ACM Multimedia 2023,
+pp. 3031-3040, arXiv:2308.16541. Specification: docs/methods/simvc_sa.md.
+
+    min  sum_v gamma_v^2 ||X_v - A_v Z_v diag(h_v)||^2
+         + lambda sum_v ||P_v Z_v - F||^2 + mu sum_v ||Z_v||^2
+    s.t. A_v'A_v = I, P_v'P_v = I, FF' = I, Z_v >= 0, Z_v'1 = 1, gamma'1 = 1
+
+    paper    code (samples in rows)           meaning
+    X_v      X[v] (n_v x d_v)                 observed samples of view v, length one
+    h_v      rows[v]                          which samples these are
+    A_v      A[v] (d_v x m)                   anchors of view v
+    Z_v      Z[v] (n x m)                     weights of every sample on them
+    P_v      P[v] (m x m)                     rotation of view v's anchors
+    F        F (n x m), `consensus_`          consensus graph, orthonormal columns
+    gamma    gamma (V,), `view_weights_`      weights of the views
+    lambda, mu, k, m: alignment, ridge, n_clusters, n_anchors
+
+Below, XA_v = X_v A_v and S_v = F'Z_v.
+"""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from imvc.kernels._gram_svd import left_singular_vectors, polar_factor
+from imvc.kernels._graph_factor import (
+    graph_sums,
+    settled,
+    squared_norm,
+    squared_residuals,
+)
+from imvc.kernels._procrustes import tall_polar_factor
+from imvc.kernels._scale import unit_rows
+from imvc.kernels._simplex import inverse_power_weights, project_simplex
+from imvc.methods._base import MultiViewClusterer
+
+
+class SIMVCSA(MultiViewClusterer):
+    """Scalable incomplete clustering with structure alignment (SIMVC-SA).
+
+    Each view learns its own anchors and a graph between them and all samples; the
+    graphs are rotated onto one consensus with orthonormal columns, which also fills
+    in the samples that a view lacks. k-means on its rows gives the clusters.
+
+    Parameters
+    ----------
+    n_clusters : int
+    n_anchors : int, optional
+        Anchors m per view, at least `n_clusters`; by default `n_clusters`.
+    alignment : float, default=1.0
+        Weight lambda of the agreement with the consensus.
+    ridge : float, default=0.01
+        Penalty mu on the squared graphs.
+    embedding : {"leading", "all", "svd"}, default="leading"
+        Only matters where there are more anchors than clusters: the leading left
+        singular vectors of the sum of the aligned graphs, all columns of F, or the
+        authors' "first" singular vectors of F, which rounding picks, since all its
+        singular values are one.
+    n_init : int, default=20
+        k-means starts.
+    max_iter : int, default=101
+    tol : float, default=1e-6
+        Stop when the relative change of the objective falls below; not before the
+        tenth sweep.
+    random_state : int, RandomState instance or None
+        Only k-means draws from it.
+    verbose : int, default=0
+        1 writes stages, 2 also iterations, to standard error.
+    callback : callable, optional
+        Called as ``callback(iteration, objective)``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n_samples,)
+    embedding_ : ndarray of shape (n_samples, n_clusters), or n_anchors columns
+        k-means sees its rows at length one.
+    consensus_ : ndarray of shape (n_samples, n_anchors)
+        F, with orthonormal columns.
+    view_weights_ : ndarray of shape (n_views,)
+    objective_ : ndarray of shape (n_iter_,)
+        After every sweep.
+    n_iter_, converged_ : int, bool
+    cluster_centers_, inertia_, pattern_leakage_ : ndarray, float, float
+    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
+
+    References
+    ----------
+    Y. Wen et al., ACM Multimedia 2023, pp. 3031-3040, arXiv:2308.16541.
+
+    Examples
+    --------
+    >>> from imvc.datasets import make_views
+    >>> from imvc import SIMVCSA
+    >>> data = make_views(n_samples=200, n_clusters=3, incomplete=0.3, random_state=0)
+    >>> model = SIMVCSA(n_clusters=3, alignment=0.01, random_state=0)
+    >>> model.fit(data.Xs, mask=data.mask).consensus_.shape
+    (200, 3)
+    """
+
+    _row_normalize = True
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
+        "alignment": [Interval(Real, 0, None, closed="neither")],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "embedding": [StrOptions({"leading", "all", "svd"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters,
+        *,
+        n_anchors=None,
+        alignment=1.0,
+        ridge=0.01,
+        embedding="leading",
+        n_init=20,
+        max_iter=101,
+        tol=1e-6,
+        random_state=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.n_clusters = n_clusters
+        self.n_anchors = n_anchors
+        self.alignment = alignment
+        self.ridge = ridge
+        self.embedding = embedding
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def _n_anchors(self):
+        return self.n_anchors or self.n_clusters
+
+    def _check_against(self, views):
+        super()._check_against(views)
+        if not self.n_clusters <= self._n_anchors() <= views.n_samples:
+            raise ValueError(
+                f"n_anchors={self.n_anchors} must lie between n_clusters="
+                f"{self.n_clusters} and the number of samples, {views.n_samples}."
+            )
+
+    def _embed(self, views, rng, map):
+        X = [unit_rows(views.observed(v)) for v in range(views.n_views)]
+        rows = [views.rows(v) for v in range(views.n_views)]
+        with self._stage("solve"):
+            aligned = solve(
+                X,
+                rows,
+                start(views.n_views, views.n_samples, self._n_anchors()),
+                self.alignment,
+                self.ridge,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                report=self._report,
+            )
+        self.consensus_ = aligned.F.astype(views.dtype)
+        self.view_weights_ = aligned.gamma
+        self.objective_ = np.array(aligned.objective)
+        self.n_iter_, self.converged_ = len(aligned.objective), aligned.converged
+        return embed(aligned, self.n_clusters, self.embedding).astype(views.dtype)
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """What `solve` found: graphs, rotations, consensus, weights and history."""
+
+    Z: list[np.ndarray]
+    P: list[np.ndarray]
+    F: np.ndarray
+    gamma: np.ndarray
+    objective: list[float]
+    converged: bool
+
+
+def solve(X, rows, Z, lambda_, mu, *, max_iter=101, tol=1e-6, report=None):
+    """Alternate over A, F, Z, P and gamma from the graphs Z; O(n m sum_v d_v) a sweep.
+
+    ``Z`` is the start, one (n, m) array per view; P_v starts at the identity.
+    """
+    m = Z[0].shape[1]
+    norms = [squared_norm(X_v) for X_v in X]
+    gamma = np.full(len(X), 1 / len(X))
+    P = [np.eye(m)] * len(X)
+    history: list[float] = []
+    converged = False
+    while len(history) < max_iter and not converged:
+        A = [update_A(X_v, Z_v[rows_v]) for X_v, Z_v, rows_v in zip(X, Z, rows)]
+        F = update_F(Z, P)
+        XA = [X_v @ A_v.astype(X_v.dtype) for X_v, A_v in zip(X, A)]
+        Z = [
+            update_Z(XA_v, rows_v, F @ P_v, g, lambda_, mu)
+            for XA_v, rows_v, P_v, g in zip(XA, rows, P, gamma)
+        ]
+        S = [F.T @ Z_v for Z_v in Z]
+        P = [update_P(S_v) for S_v in S]
+        tau = squared_residuals(norms, XA, A, [Z_v[r] for Z_v, r in zip(Z, rows)])
+        gamma = update_gamma(tau)
+        history.append(objective(tau, gamma, Z, S, P, lambda_, mu))
+        if report is not None:
+            report(len(history), history[-1])
+        converged = settled(history, tol, at_least=10, floor=1e-6)
+    return Alignment(Z, P, F, gamma, history, converged)
+
+
+def start(n_views, n, m):
+    """Every sample on the first anchor of every view.
+
+    All is of rank one then; NumPy's SVD completes A_v and F in the first sweep.
+    """
+    Z = np.zeros((n, m))
+    Z[:, 0] = 1
+    return [Z] * n_views
+
+
+def update_A(X_v, Z_v):
+    """A_v = U T' of the thin SVD X_v'Z_v = U S T' over observed rows; O(n m d_v).
+
+    With d_v < m its rows are orthonormal instead of its columns.
+    """
+    return polar_factor(graph_sums(X_v, Z_v))
+
+
+def update_F(Z, P):
+    """F = U T' of the thin SVD sum_v Z_v P_v' = U S T'; O(V n m^2)."""
+    return tall_polar_factor(aligned_sum(Z, P))
+
+
+def aligned_sum(Z, P):
+    """M = sum_v Z_v P_v', (n, m): the graphs on common anchors."""
+    return sum(Z_v @ P_v.T for Z_v, P_v in zip(Z, P))
+
+
+def update_Z(XA_v, rows_v, FP_v, gamma_v, lambda_, mu):
+    """z = simplex projection of (g A_v'x + lambda P_v'f) / (g + lambda + mu); O(n m).
+
+    g is gamma_v^2, and 0 for samples without view v: there the consensus alone counts.
+    """
+    E = lambda_ * FP_v
+    e = np.full(len(E), float(lambda_ + mu))
+    E[rows_v] += gamma_v**2 * XA_v
+    e[rows_v] += gamma_v**2
+    E /= e[:, None]
+    return project_simplex(E)
+
+
+def update_P(S_v):
+    """P_v = U T' of the SVD F'Z_v = U S T' (orthogonal Procrustes); O(m^3)."""
+    return polar_factor(S_v)
+
+
+def update_gamma(tau):
+    """gamma_v = tau_v^-1 / sum_u tau_u^-1; tau_v is the squared residual of view v."""
+    return inverse_power_weights(tau)
+
+
+def objective(tau, gamma, Z, S, P, lambda_, mu):
+    """The objective, with |Z_v P_v' - F|^2 = |Z_v|^2 + m - 2 <F'Z_v, P_v>."""
+    squares = np.array([np.vdot(Z_v, Z_v) for Z_v in Z])
+    shared = np.array([np.vdot(S_v, P_v) for S_v, P_v in zip(S, P)])
+    apart = squares + len(P[0]) - 2 * shared
+    return float(gamma**2 @ tau + lambda_ * apart.sum() + mu * squares.sum())
+
+
+def embed(aligned, k, kind):
+    """k columns for k-means (all m if ``kind`` is "all")."""
+    F = aligned.F
+    if kind == "all" or F.shape[1] == k:  # k columns: any rotation clusters alike
+        return F
+    if kind == "svd":
+        return np.linalg.svd(F, full_matrices=False)[0][:, :k]
+    return left_singular_vectors(aligned_sum(aligned.Z, aligned.P), k)[0]
