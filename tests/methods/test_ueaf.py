@@ -1,0 +1,244 @@
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from hard_views import hard_views
+from imvc import as_views
+from imvc.datasets import make_views
+from imvc.kernels import _memory
+from imvc.kernels._laplacian import knn_graph, laplacian
+from imvc.kernels._spd import spd_solver
+from imvc.methods.ueaf import (
+    UEAF,
+    Start,
+    Weights,
+    filled_with_zeros,
+    random_start,
+    solve,
+    symmetric_square,
+    update_E,
+    update_P,
+    update_S,
+)
+from imvc.testing import multiview_checks
+
+HARD = hard_views()
+
+
+@pytest.fixture(scope="module")
+def case(reference_data):
+    """The authors' program on the small case: input, its start, its output."""
+    data = np.load(reference_data / "small_case.npz")
+    found = np.load(reference_data / "ueaf" / "shared_small_case.npz")
+    views = as_views([data[f"X{v}"] for v in range(3)], data["mask"])
+    missing = [np.flatnonzero(~seen) for seen in views.mask.T]
+    rng, E = np.random.default_rng(0), []
+    for d_v, gap in zip(views.n_features, missing):
+        rng.random((d_v, 3))  # U_v, stored with the signs of its QR
+        E.append(rng.random((d_v, len(gap))))
+    S = rng.random((150, 150))
+    np.fill_diagonal(S, 0)
+    U = [found[f"U0_{v}"] for v in range(3)]
+    start = Start(U, E, (S + S.T) / 2, found["F0"])
+    X = [filled_with_zeros(views, v) for v in range(3)]
+    return X, missing, start, found
+
+
+def test_the_authors_program_is_reproduced_from_its_start(case):
+    X, missing, start, found = case
+    P, a, objective, converged = solve(X, missing, Weights(1e-2, 1e-1, 1e-5), start)
+    assert converged
+    np.testing.assert_allclose(objective, found["obj"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(P, found["P"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(a, found["alpha"][-1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [(1e-2, 1e-1, 1e-5), (1, 10, 0.1), (10, 0.1, 1)])
+def test_with_exact_steps_the_objective_never_rises(case, weights):
+    X, missing, start, _ = case
+    values = solve(
+        X,
+        missing,
+        Weights(*weights),
+        start,
+        exact_weights=True,
+        exact_graph=True,
+        max_iter=30,
+        tol=0,
+    )[2]
+    assert len(values) == 30
+    assert np.diff(values).max() <= 1e-12 * values[0]
+
+
+def test_the_objective_is_the_one_of_the_docstring(case):
+    """One iteration by the book, with dense selectors and inverses."""
+    X, missing, start, _ = case
+    l1, l2, l3, r = 0.1, 0.5, 0.01, 3.0
+    found = solve(
+        X, missing, Weights(l1, l2, l3), start, exact_weights=True, max_iter=1
+    )
+    n, A = 150, 3 * (1 / 3) ** r
+    H = [X_v.copy() for X_v in X]
+    for H_v, E_v, gap in zip(H, start.E, missing):
+        H_v[:, gap] = E_v
+    lap = lambda W: np.diag(W.sum(axis=1)) - W  # noqa: E731
+    T = sum((1 / 3) ** r * U.T @ H_v for U, H_v in zip(start.U, H))
+    P = T @ np.linalg.inv(np.eye(n) + l2 * lap(symmetric_square(start.S))) / A
+    np.testing.assert_allclose(found[0], P, atol=1e-12)
+    S = slow_S(P, start.F, A, l2, l3)
+    values = np.linalg.eigvalsh(lap((S + S.T) / 2))[:3]
+    smooth = l2 * np.trace(P @ lap(symmetric_square(S)) @ P.T)
+    h = []
+    for X_v, H_v, gap in zip(X, H, missing):
+        G, _, Qt = np.linalg.svd(H_v @ P.T, full_matrices=False)
+        U = G @ Qt
+        L = laplacian(knn_graph(X_v, 7)).toarray()
+        E = np.linalg.inv(np.eye(len(L)) + l1 * L) @ (U @ P)[:, gap]
+        filled = H_v.copy()
+        filled[:, gap] = E
+        fit = np.linalg.norm(filled - U @ P) ** 2
+        h.append(fit + l1 * np.trace(E.T @ L @ E) + smooth)
+    a = np.array(h) ** (1 / (1 - r))
+    a /= a.sum()
+    total = a**r @ h + l3 * values.sum()
+    expected = total / sum((X_v**2).sum() for X_v in X)
+    np.testing.assert_allclose(found[2], [expected], rtol=1e-11)
+    np.testing.assert_allclose(found[1], a, rtol=1e-10)
+
+
+def slow_S(P, F, A, l2, l3, weighted=False):
+    """Row by row, with a bisection for the threshold."""
+    n = P.shape[1]
+    S = np.zeros((n, n))
+    for i in range(n):
+        others = np.arange(n) != i
+        D_P = np.maximum(((P[:, others].T - P[:, i]) ** 2).sum(axis=1), 1e-10)
+        v = -l3 * ((F[others] - F[i]) ** 2).sum(axis=1) / (2 * A * l2 * D_P)
+        w = D_P if weighted else np.ones(n - 1)
+        low, high = (w * (v - 2)).min(), (w * v).max()
+        for _ in range(200):
+            theta = (low + high) / 2
+            row = np.maximum(v - theta / w, 0)
+            low, high = (theta, high) if row.sum() > 1 else (low, theta)
+        S[i, others] = row
+    return S
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_graph_equals_a_bisection_per_row(exact, rng):
+    P, F = rng.standard_normal((3, 25)), rng.standard_normal((25, 3))
+    S = update_S(P, F, 0.2, 0.5, 0.7, exact=exact)
+    np.testing.assert_allclose(S, slow_S(P, F, 0.2, 0.5, 0.7, exact), atol=1e-10)
+    np.testing.assert_allclose(S.sum(axis=1), 1)
+    assert not S.diagonal().any()
+
+
+def test_the_exact_graph_is_not_worse_than_the_projected_one(rng):
+    P, F = rng.standard_normal((3, 25)), rng.standard_normal((25, 3))
+    D_P = ((P[:, :, None] - P[:, None]) ** 2).sum(axis=0)
+    D_F = ((F[:, None] - F) ** 2).sum(axis=2)
+
+    def cost(S):
+        return (0.2 * 0.5 * S**2 * D_P + 0.7 * S * D_F).sum() / 2
+
+    exact = update_S(P, F, 0.2, 0.5, 0.7, exact=True)
+    assert cost(exact) < cost(update_S(P, F, 0.2, 0.5, 0.7))
+
+
+def test_embedding_and_filling_have_zero_gradient(rng):
+    U = [np.linalg.qr(rng.standard_normal((d, 2)))[0] for d in (5, 4)]
+    H = [rng.standard_normal((d, 12)) for d in (5, 4)]
+    S, powers = rng.random((12, 12)), np.array([0.3, 0.1])
+    L_S2 = laplacian(symmetric_square(S))
+    P = update_P(U, H, L_S2, powers, 0.7)
+    gradient = 0.7 * powers.sum() * P @ L_S2
+    for p, U_v, H_v in zip(powers, U, H):
+        gradient += p * (U_v.T @ (U_v @ P - H_v))
+    np.testing.assert_allclose(gradient, 0, atol=1e-12)
+    L = laplacian(knn_graph(H[0], 2))
+    E = update_E(U[0], P[:, :3], spd_solver(np.eye(5) + 0.4 * L.toarray()))
+    np.testing.assert_allclose(E - U[0] @ P[:, :3] + 0.4 * L @ E, 0, atol=1e-12)
+
+
+def test_the_sample_penalty_counts_l1_times_the_gaps_unless_exact(case):
+    """The authors' misplaced parenthesis moves the weights, not the first P."""
+    X, missing, start, _ = case
+    weights = Weights(0.5, 5.0, 1e-5)
+    ours, theirs = (
+        solve(X, missing, weights, start, exact_weights=exact, max_iter=1)
+        for exact in (True, False)
+    )
+    np.testing.assert_array_equal(ours[0], theirs[0])
+    assert np.abs(ours[1] - theirs[1]).max() > 1e-8  # rounding is 1e-16
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hard_inputs_give_finite_results_without_warnings(name):
+    Xs, mask, c = HARD[name]
+    for options in ({}, dict(exact_weights=True, exact_graph=True)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = UEAF(c, random_state=0, n_init=2, max_iter=8, **options)
+            model.fit(Xs, mask=mask)
+        assert np.isfinite(model.embedding_).all()
+        assert np.isfinite(model.objective_).all()
+        assert model.view_weights_.sum() == pytest.approx(1)
+        assert model.labels_.max() < c
+
+
+def test_a_complete_dataset_leaves_nothing_to_fill():
+    data = make_views(60, (5, 6), 3, random_state=0)
+    missing = [np.zeros(0, int)] * 2
+    start = random_start((5, 6), missing, 60, 3, np.random.RandomState(0))
+    assert [E.shape for E in start.E] == [(5, 0), (6, 0)]
+    model = UEAF(3, random_state=0).fit(data.Xs)
+    assert model.converged_
+
+
+def test_the_scale_of_the_samples_does_not_matter():
+    data = make_views(60, (5, 6), 3, incomplete=0.3, random_state=0)
+    first = UEAF(3, random_state=0).fit(data.Xs, mask=data.mask)
+    scaled = [1e3 * X for X in data.Xs]
+    second = UEAF(3, random_state=0).fit(scaled, mask=data.mask)
+    np.testing.assert_allclose(first.embedding_, second.embedding_, atol=1e-9)
+
+
+def test_too_many_samples_are_refused_with_the_need_in_gib(monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 2**20)
+    data = make_views(400, (5, 6), 3, random_state=0)
+    with pytest.raises(MemoryError, match=r"UEAF on 400 samples needs .* GiB"):
+        UEAF(3).fit(data.Xs)
+
+
+def test_every_iteration_is_reported():
+    data = make_views(50, (5, 6), 3, incomplete=0.3, random_state=0)
+    seen = []
+    model = UEAF(3, random_state=0, callback=lambda *step: seen.append(step))
+    model.fit(data.Xs, mask=data.mask)
+    assert [i for i, _ in seen] == list(range(1, model.n_iter_ + 1))
+    np.testing.assert_array_equal([value for _, value in seen], model.objective_)
+
+
+def test_running_out_of_iterations_warns():
+    data = make_views(50, (5, 6), 3, incomplete=0.3, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        UEAF(3, max_iter=2, random_state=0).fit(data.Xs, mask=data.mask)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("weight_power", 1.0), ("sample_smoothness", 0.0), ("n_neighbors", 0)],
+)
+def test_a_parameter_out_of_range_is_named(name, value):
+    with pytest.raises(ValueError, match=name):
+        UEAF(2, **{name: value}).fit([np.ones((5, 2))])
+
+
+@pytest.mark.parametrize(
+    "check", [pytest.param(f, id=n) for n, f in multiview_checks(UEAF(3))]
+)
+def test_common_checks(check):
+    check()
