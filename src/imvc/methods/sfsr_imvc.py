@@ -1,0 +1,419 @@
+"""sFSR-IMVC: recovered feature spaces, coded by anchors, tied by a tensor ring.
+
+Z. Long, C. Zhu, P. Comon, Y. Ren, Y. Liu, "Feature Space Recovery for Efficient
+Incomplete Multi-View Clustering", IEEE Transactions on Knowledge and Data Engineering,
+2024. Specification: docs/methods/sfsr_imvc.md.
+
+    min  sum_v gamma/2 |H_v|^2 + lambda |Ex_v|_1 + lambda |Eh_v|_1
+    s.t. X_v = H_v P_v' + Ex_v,  P_v'P_v = I,  X_v = T_v on the observed rows
+         H_v = C_v A_v' + Eh_v,  A_v'A_v = I,  C_v >= 0
+         C_v = Y_v,  where Y, folded to (M, n1, n2, V), is a tensor ring of rank r
+
+    T_v   observed rows of length one    X_v   completed view (n x d_v)
+    P_v   basis (d_v x K), K = c + 1     H_v   features (n x K)
+    A_v   anchors (K x M)                C_v   codes (n x M)
+    Ex_v, Eh_v  sparse errors            Y     ring copy of the codes (V x n x M)
+    L1_v, L2_v, L3  multipliers of the three constraints, here divided by rho
+    rho, eta  penalty and its growth
+
+Rows are samples: every matrix but P_v is the transpose of the authors'.
+
+ADMM without the large variables. With the sum G_v = L1_v + X_v - Ex_v on the observed
+rows the new multiplier is G_v - H_v P_v', which is also the misfit that the stopping
+rule asks for. On the missing rows L1_v = 0, Ex_v is one number e_v and
+X_v = H_v P_v' + e_v. So T_v and L1_v are the only arrays with d_v columns and n_v rows.
+"""
+
+import warnings
+from dataclasses import dataclass
+from math import isqrt
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from imvc.kernels._distances import block_slices
+from imvc.kernels._gram_svd import fix_signs, left_singular_vectors
+from imvc.kernels._procrustes import tall_polar_factor
+from imvc.kernels._scale import unit_rows
+from imvc.kernels._shrink import soft_threshold
+from imvc.kernels._tensor import fit_tensor_ring, random_ring_cores
+from imvc.methods._base import MultiViewClusterer, draw_seed
+
+_RHO, _RHO_MAX = 1e-3, 1e12  # the authors' penalty and its end
+_RING_UPDATES = 8  # two sweeps over the four cores
+_FIRST_STOP = 11  # the first iteration that may stop
+_LONGEST_FOLD = 4  # n2 / n1 up to which n is split into factors, not padded
+_START_ROWS = 1000  # a start only has to point in the right directions
+_BLOCK = 1 << 17  # entries of a view that are worked on at once
+
+
+class SFSRIMVC(MultiViewClusterer):
+    """Feature space recovery with anchors and a tensor ring (sFSR-IMVC).
+
+    Every view is completed by a low-dimensional orthogonal model, its features are
+    coded by a few orthogonal anchors, and the codes of all views are tied together by
+    a tensor ring of low rank. k-means on singular vectors of the summed codes gives
+    the clusters.
+
+    Parameters
+    ----------
+    n_clusters : int
+    n_anchors : int, optional
+        M; by default ``n_clusters``. More than ``n_clusters + 1`` cannot be orthogonal:
+        the program then runs as the authors' does, with a warning.
+    ring_rank : int, default=8
+        r, the rank of the tensor ring. Tune this first.
+    feature_penalty : float, default=1e-4
+        gamma: weight of the squared norm of the features.
+    error_penalty : float, default=1.0
+        lambda: weight of the absolute errors.
+    penalty_growth : float, default=1.8
+        eta: growth of the ADMM penalty; smaller is slower and more careful.
+    start : {"identity", "pca"}
+        First basis of every view: its first features (the authors' program) or its
+        leading right singular vectors. A view whose first features are all zero takes
+        the latter anyway.
+    embedding : {"singular-vectors", "codes", "features"}
+        What k-means runs on: all left singular vectors of the summed codes,
+        unweighted (the authors' program); the summed codes; or the recovered features
+        of all views side by side (not the authors'; see the documentation).
+    shuffle : bool, default=True
+        Fit on shuffled samples and bring the result back into order. Folding the
+        sample index makes the method depend on their order, and samples stored class
+        by class would leak their labels; False reproduces published numbers.
+    n_init : int, default=20
+        k-means starts.
+    max_iter : int, default=50
+    tol : float, default=1e-6
+        Stop, after ten iterations, when the relative misfit of the observed samples
+        or the largest change of an entry of codes, features or inferred samples
+        falls below.
+    random_state : int, RandomState instance or None
+        New ring cores are drawn in every iteration.
+    verbose : int, default=0
+        1 writes stages, 2 also iterations, to standard error.
+    callback : callable, optional
+        Called as ``callback(iteration, misfit)``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n_samples,)
+    embedding_ : ndarray of shape (n_samples, n_anchors)
+        For "features", of shape (n_samples, n_views * (n_clusters + 1)).
+    objective_ : ndarray of shape (n_iter_,)
+        Relative misfit of the observed samples after every iteration, largest view.
+        The growing penalty drives it to zero.
+    n_iter_, converged_ : int, bool
+    cluster_centers_, inertia_, pattern_leakage_ : ndarray, float, float
+    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
+
+    References
+    ----------
+    Z. Long, C. Zhu, P. Comon, Y. Ren, Y. Liu, IEEE Transactions on Knowledge and Data
+    Engineering, 2024.
+
+    Examples
+    --------
+    >>> from imvc import SFSRIMVC
+    >>> from imvc.datasets import make_views
+    >>> data = make_views(n_samples=200, n_clusters=3, incomplete=0.3, random_state=0)
+    >>> model = SFSRIMVC(n_clusters=3, random_state=0).fit(data.Xs, mask=data.mask)
+    >>> model.embedding_.shape
+    (200, 3)
+    """
+
+    _parameter_constraints = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
+        "ring_rank": [Interval(Integral, 1, None, closed="left")],
+        "feature_penalty": [Interval(Real, 0, None, closed="left")],
+        "error_penalty": [Interval(Real, 0, None, closed="left")],
+        "penalty_growth": [Interval(Real, 1, None, closed="left")],
+        "start": [StrOptions({"identity", "pca"})],
+        "embedding": [StrOptions({"singular-vectors", "codes", "features"})],
+        "shuffle": ["boolean"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters,
+        *,
+        n_anchors=None,
+        ring_rank=8,
+        feature_penalty=1e-4,
+        error_penalty=1.0,
+        penalty_growth=1.8,
+        start="identity",
+        embedding="singular-vectors",
+        shuffle=True,
+        n_init=20,
+        max_iter=50,
+        tol=1e-6,
+        random_state=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.n_clusters = n_clusters
+        self.n_anchors = n_anchors
+        self.ring_rank = ring_rank
+        self.feature_penalty = feature_penalty
+        self.error_penalty = error_penalty
+        self.penalty_growth = penalty_growth
+        self.start = start
+        self.embedding = embedding
+        self.shuffle = shuffle
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def _embed(self, views, rng, map):
+        K, M = self.n_clusters + 1, self.n_anchors or self.n_clusters
+        if M > K:
+            warnings.warn(
+                f"n_anchors={M} exceeds n_clusters + 1 = {K}, so the anchors cannot be "
+                f"orthogonal and the code step is a heuristic; lower it.",
+                UserWarning,
+                stacklevel=5,
+            )
+        parts = [start_view(views, v, K, M, self.start) for v in range(views.n_views)]
+        with self._stage("solve"):
+            C, history, self.converged_ = solve(
+                parts,
+                self.ring_rank,
+                self.feature_penalty,
+                self.error_penalty,
+                np.random.default_rng(draw_seed(rng)),
+                eta=self.penalty_growth,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                report=self._report,
+            )
+        self.objective_ = history[:, 0]
+        self.n_iter_ = len(history)
+        if self.embedding == "features":
+            return np.hstack([part.H for part in parts]).astype(views.dtype)
+        S = C.sum(axis=0)
+        if self.embedding == "singular-vectors":
+            S, _ = left_singular_vectors(S, M)
+        return S.astype(views.dtype)
+
+
+@dataclass
+class View:
+    """Variables of one view; ``T``, ``L1`` have the observed rows, the others all."""
+
+    T: np.ndarray
+    L1: np.ndarray
+    rows: np.ndarray
+    absent: np.ndarray
+    e: float
+    P: np.ndarray
+    H: np.ndarray
+    A: np.ndarray
+    CA: np.ndarray
+    Eh: np.ndarray
+    L2: np.ndarray
+
+
+def start_view(views, v, K, M, start="identity"):
+    """All zero but P_v, A_v; missing rows hold the mean of the zero-filled view."""
+    T = views.observed(v)
+    T = unit_rows(T.toarray() if sp.issparse(T) else T).astype(views.dtype, copy=False)
+    n, d = views.n_samples, T.shape[1]
+    zero = np.zeros((n, K))
+    # Zero features would stay zero for ever.
+    first = start == "identity" and T[:, :K].any()
+    P = np.eye(d, K) if first else principal_basis(T, K)
+    return View(
+        T=T,
+        L1=np.zeros_like(T),
+        rows=views.rows(v),
+        absent=np.flatnonzero(~views.mask[:, v]),
+        e=float(T.sum(dtype=np.float64)) / (n * d),
+        P=P,
+        H=zero,
+        A=np.eye(K, M),
+        CA=zero,
+        Eh=zero,
+        L2=zero,
+    )
+
+
+def principal_basis(T, K):
+    """Leading right singular vectors of evenly spaced rows, (d, K); zeros beyond d."""
+    few = T[:: -(-len(T) // _START_ROWS)].astype(np.float64)
+    Q = np.linalg.svd(few, full_matrices=False)[2][:K].T
+    return np.pad(fix_signs(Q), ((0, 0), (0, K - Q.shape[1])))
+
+
+class Result(NamedTuple):
+    """Codes (V, n, M) and per iteration misfit and changes of C, X, H."""
+
+    C: np.ndarray
+    history: np.ndarray
+    converged: bool
+
+
+def solve(
+    parts,
+    r,
+    gamma,
+    lambda_,
+    rng,
+    *,
+    eta=1.8,
+    fold=None,
+    max_iter=50,
+    tol=1e-6,
+    report=lambda iteration, value: None,
+):
+    """The ADMM loop; ``rng.standard_normal(size)`` feeds the ring, ``fold`` is n1, n2.
+
+    ``parts`` come from `start_view`, are overwritten, and hold the last variables.
+    """
+    n, M = len(parts[0].H), parts[0].A.shape[1]
+    C = np.zeros((len(parts), n, M))
+    Y, L3 = np.zeros_like(C), np.zeros_like(C)
+    fold, rho, growth, history = fold or fold_shape(n), _RHO, 1.0, []
+    # Where nothing is missing X cannot change, which says nothing.
+    watched = [0, 1, 2, 3] if any(part.absent.size for part in parts) else [0, 1, 3]
+    for iteration in range(1, max_iter + 1):
+        steps = []
+        for v, part in enumerate(parts):
+            tau = lambda_ / rho
+            misfit, dX, dH = recover(part, gamma / rho, tau, growth, iteration == 1)
+            C_old, C[v] = C[v].copy(), encode(part, C[v], Y[v] + L3[v], iteration == 1)
+            update_Eh(part, C[v], tau)
+            steps.append((misfit, np.abs(C[v] - C_old).max(), dX, dH))
+        Y = update_Y(C - L3, fold, r, rng)
+        L3 += Y - C
+        history.append(np.max(steps, axis=0))
+        report(iteration, history[-1][0])
+        # Any of the four ends the iteration, as in the authors' program.
+        if iteration >= _FIRST_STOP and history[-1][watched].min() < tol:
+            return Result(C, np.array(history), True)
+        growth = min(eta, _RHO_MAX / rho)
+        rho *= growth
+        L3 /= growth
+        for part in parts:
+            part.L2 = part.L2 / growth
+    return Result(C, np.array(history), False)
+
+
+def recover(part, gamma, tau, growth, first):
+    """The steps for Ex_v, P_v, H_v, X_v, L1_v; returns misfit, changes of X_v and H_v.
+
+    ``gamma`` and ``tau`` are divided by rho.
+    """
+    H_old, P_old, e_old = part.H, part.P, part.e
+    H_seen, H_gone = H_old[part.rows], H_old[part.absent]
+    update_Ex(part, H_seen, tau, growth)
+    g = np.clip(e_old, -tau, tau)  # G - H P' on the missing rows
+    part.e = e_old - g
+    if not first:
+        GH = part.L1.T @ H_seen.astype(part.T.dtype) + P_old @ (H_gone.T @ H_gone)
+        part.P = update_P(GH + g * H_gone.sum(axis=0))
+    GP = np.empty_like(H_old)
+    GP[part.rows] = part.L1 @ part.P.astype(part.T.dtype)
+    GP[part.absent] = H_gone @ (P_old.T @ part.P) + g * part.P.sum(axis=0)
+    part.H = update_H(GP, part.Eh, part.CA, part.L2, gamma)
+    change = part.e - e_old, H_gone, P_old
+    misfit = update_L1(part, part.H[part.rows])
+    return misfit, change_of_X(part, *change), np.abs(part.H - H_old).max()
+
+
+def update_Ex(part, H, tau, growth):
+    """Ex_v = soft(X_v - H_v P_v' + L1_v, lambda / rho); L1_v becomes L1_v + X_v - Ex_v.
+
+    That sum is H_v P_v' plus the clipped rest, so Ex_v itself is never stored.
+    """
+    Pt, H = part.P.T.astype(part.T.dtype), H.astype(part.T.dtype)
+    for rows in block_slices(len(H), part.T.shape[1], _BLOCK):
+        G, HP = part.L1[rows], H[rows] @ Pt
+        G /= growth
+        G += part.T[rows]
+        G -= HP
+        np.clip(G, -tau, tau, out=G)
+        G += HP
+
+
+def update_P(GH):
+    """P_v = polar(G_v' H_v)."""
+    return tall_polar_factor(GH)
+
+
+def update_H(GP, Eh, CA, L2, gamma):
+    """H_v = (Eh_v + C_v A_v' - L2_v + G_v P_v) / (gamma / rho + 2)."""
+    return (Eh + CA - L2 + GP) / (gamma + 2)
+
+
+def update_L1(part, H):
+    """L1_v = G_v - H_v P_v'; its norm over that of T_v is the misfit."""
+    Pt, H, squares = part.P.T.astype(part.T.dtype), H.astype(part.T.dtype), 0.0
+    for rows in block_slices(len(H), part.T.shape[1], _BLOCK):
+        L1 = part.L1[rows]
+        L1 -= H[rows] @ Pt
+        squares += float(np.vdot(L1, L1))
+    norm = np.sqrt(np.vdot(part.T, part.T))
+    return np.sqrt(squares) / norm if norm > 0 else 0.0
+
+
+def change_of_X(part, shift, H_old, P_old):
+    """Largest change of an inferred entry; 0 where the view is complete."""
+    both = np.hstack([part.H[part.absent], -H_old])
+    bases, largest = np.hstack([part.P, P_old]).T, 0.0
+    for rows in block_slices(len(both), bases.shape[1], _BLOCK):
+        largest = max(largest, np.abs(both[rows] @ bases + shift).max())
+    return largest
+
+
+def encode(part, C, target, first):
+    """A_v = polar(G'C_v), C_v = max((G A_v + Y_v + L3_v) / 2, 0).
+
+    G = L2_v + H_v - Eh_v; ``target`` is Y_v + L3_v. Stores A_v, returns C_v.
+    """
+    G = part.L2 + part.H - part.Eh
+    if not first:
+        part.A = tall_polar_factor(G.T @ C)
+    return np.maximum((G @ part.A + target) / 2, 0)
+
+
+def update_Eh(part, C, tau):
+    """Eh_v = soft(H_v - C_v A_v' + L2_v, lambda / rho), then L2_v is what remains."""
+    part.CA = C @ part.A.T
+    rest = part.H - part.CA + part.L2
+    part.Eh = soft_threshold(rest, tau)
+    part.L2 = rest - part.Eh
+
+
+def update_Y(G, fold, r, rng):
+    """Y = tensor ring of rank r near stack(C_v) - L3, from new random cores."""
+    V, n, M = G.shape
+    n1, n2 = fold
+    if n1 * n2 > n:
+        G = np.concatenate([G, np.zeros((V, n1 * n2 - n, M))], axis=1)
+    folded = G.reshape(V, n2, n1, M).transpose(3, 2, 1, 0)
+    cores = random_ring_cores(folded.shape, r, rng)
+    ring, _ = fit_tensor_ring(folded, cores, _RING_UPDATES)
+    return ring.transpose(3, 2, 1, 0).reshape(V, n1 * n2, M)[:, :n]
+
+
+def fold_shape(n):
+    """n1, n2 for n samples: the balanced factors if near a square, else padded."""
+    root = isqrt(n)
+    n1 = next(q for q in range(root, 0, -1) if n % q == 0)
+    if n // n1 <= _LONGEST_FOLD * n1:
+        return n1, n // n1
+    return root, -(-n // root)

@@ -1,0 +1,287 @@
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from imvc import as_views
+from imvc.datasets import make_views
+from imvc.kernels._gram_svd import left_singular_vectors, polar_factor
+from imvc.kernels._scale import unit_rows
+from imvc.kernels._shrink import soft_threshold
+from imvc.methods.sfsr_imvc import SFSRIMVC, fold_shape, solve, start_view, update_Y
+from imvc.metrics import adjusted_rand
+
+
+def starts(views, K, M, start="identity"):
+    return [start_view(views, v, K, M, start) for v in range(views.n_views)]
+
+
+def completed(part):
+    X = part.H @ part.P.T + part.e
+    X[part.rows] = part.T
+    return X
+
+
+def up_to_sign(a, b):
+    return min(np.abs(a - b).max(), np.abs(a + b).max())
+
+
+def test_the_authors_program_is_reproduced(reference_data):
+    case = np.load(reference_data / "small_case.npz")
+    expected = np.load(reference_data / "sfsr_imvc/small.npz")
+    views = as_views([case[f"X{v}"] for v in range(3)], case["mask"])
+    parts = starts(views, K=4, M=4)
+    # The stored stream of normal numbers is that of this generator.
+    found = solve(parts, 4, 1e-4, 1.0, np.random.default_rng(0), fold=(15, 10))
+    assert found.converged
+    logged = found.history[:-1]  # their log omits the last iteration
+    for column, name in enumerate(["res", "diff_C", "diff_X", "diff_H"]):
+        np.testing.assert_allclose(logged[:, column], expected[name], atol=1e-9)
+    S = found.C.sum(axis=0)
+    np.testing.assert_allclose(S.T, expected["S"], atol=1e-8)
+    for v, part in enumerate(parts):
+        np.testing.assert_allclose(
+            completed(part).T, expected[f"X_recovered_{v}"], atol=1e-10
+        )
+    U, _ = left_singular_vectors(S, 4)
+    for j in range(4):
+        assert up_to_sign(U[:, j], expected["U"][:, j]) < 1e-7
+
+
+def oracle(views, K, M, r, gamma, lambda_, rng, n_steps, fold):
+    """The iteration with every variable in full and plain multipliers."""
+    n, V = views.n_samples, views.n_views
+    T, X = [], []
+    for v in range(V):
+        full = np.zeros((n, views.n_features[v]))
+        full[views.rows(v)] = unit_rows(views.observed(v))
+        T.append(full)
+        X.append(np.where(views.mask[:, [v]], full, full.mean()))
+    zeros = [np.zeros_like(x) for x in X]
+    L1, P = list(zeros), [np.eye(x.shape[1], K) for x in X]
+    A = [np.eye(K, M)] * V
+    H, Eh, L2 = ([np.zeros((n, K))] * V for _ in range(3))
+    C, Y, L3, rho = np.zeros((V, n, M)), np.zeros((V, n, M)), np.zeros((V, n, M)), 1e-3
+    for step in range(n_steps):
+        for v in range(V):
+            Ex = soft_threshold(X[v] - H[v] @ P[v].T + L1[v] / rho, lambda_ / rho)
+            G1 = L1[v] + rho * (X[v] - Ex)
+            P[v] = polar_factor(G1.T @ H[v]) if step else P[v]
+            H[v] = rho * (Eh[v] + C[v] @ A[v].T) - L2[v] + G1 @ P[v]
+            H[v] = H[v] / (gamma + 2 * rho)
+            guess = H[v] @ P[v].T + Ex - L1[v] / rho
+            X[v] = np.where(views.mask[:, [v]], T[v], guess)
+            G2 = L2[v] + rho * (H[v] - Eh[v])
+            A[v] = polar_factor(G2.T @ C[v]) if step else A[v]
+            C[v] = np.maximum((G2 @ A[v] + rho * Y[v] + L3[v]) / (2 * rho), 0)
+            rest = H[v] - C[v] @ A[v].T
+            Eh[v] = soft_threshold(rest + L2[v] / rho, lambda_ / rho)
+            L1[v] = L1[v] + rho * (X[v] - H[v] @ P[v].T - Ex)
+            L2[v] = L2[v] + rho * (rest - Eh[v])
+        Y = update_Y(C - L3 / rho, fold, r, rng)
+        L3 = L3 + rho * (Y - C)
+        rho *= 1.8
+    return C, H, X
+
+
+@pytest.mark.parametrize("lambda_", [1.0, 1e-2, 5e-5])
+def test_compact_variables_equal_the_full_iteration(lambda_, seed):
+    # The smallest weight lets the errors of missing rows be non-zero at first.
+    data = make_views(60, (7, 12, 9), 3, incomplete=0.5, random_state=seed)
+    Xs = [X + 1 for X in data.Xs]
+    mask = data.mask.copy()
+    mask[:, 2] = True
+    views = as_views(Xs, mask)
+    options = 4, 1e-3, lambda_
+    C, H, X = oracle(views, 4, 3, *options, np.random.default_rng(seed), 9, (6, 10))
+    parts = starts(views, 4, 3)
+    if lambda_ == 5e-5:
+        assert parts[0].e > lambda_ / 1e-3
+    found = solve(parts, *options, np.random.default_rng(seed), max_iter=9)
+    np.testing.assert_allclose(found.C, C, atol=1e-8)
+    for v, part in enumerate(parts):
+        np.testing.assert_allclose(part.H, H[v], atol=1e-8)
+        np.testing.assert_allclose(completed(part), X[v], atol=1e-8)
+
+
+def test_misfit_vanishes_and_factors_are_orthonormal(seed):
+    data = make_views(100, (7, 12, 9), 3, incomplete=0.5, random_state=seed)
+    views = as_views(data.Xs, data.mask)
+    parts = starts(views, 4, 3)
+    found = solve(parts, 6, 1e-4, 1.0, np.random.default_rng(seed))
+    assert found.converged
+    # Any of the four quantities may end the loop; the misfit shrinks like 1 / rho.
+    assert found.history[-1, 0] < 1e-2 * found.history[0, 0]
+    assert found.C.min() >= 0
+    for part in parts:
+        np.testing.assert_allclose(part.P.T @ part.P, np.eye(4), atol=1e-10)
+        np.testing.assert_allclose(part.A.T @ part.A, np.eye(3), atol=1e-10)
+
+
+def test_a_wide_enough_ring_reproduces_the_codes(rng):
+    G = rng.standard_normal((2, 12, 3))
+    Y = update_Y(G, (3, 4), 6, np.random.default_rng(0))
+    np.testing.assert_allclose(Y, G, atol=1e-6)
+
+
+def test_folding_puts_neighbours_along_the_first_factor():
+    # Codes that depend on j mod n1 and on the view only are a ring of rank one.
+    j = np.arange(24)
+    G = (1 + np.arange(2))[:, None, None] * np.cos(j % 4)[:, None] * np.ones(3)
+    Y = update_Y(G, (4, 6), 1, np.random.default_rng(0))
+    np.testing.assert_allclose(Y, G, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("n", "shape"),
+    [(150, (10, 15)), (551, (19, 29)), (1051, (32, 33)), (2866, (53, 55)), (1, (1, 1))],
+)
+def test_samples_fold_near_a_square(n, shape):
+    assert fold_shape(n) == shape
+    assert shape[0] * shape[1] >= n
+
+
+def test_padding_leaves_no_trace_where_the_ring_is_wide_enough(rng):
+    G = rng.standard_normal((2, 11, 2))
+    Y = update_Y(G, (3, 4), 8, np.random.default_rng(0))
+    assert Y.shape == G.shape
+    np.testing.assert_allclose(Y, G, atol=1e-6)
+
+
+@pytest.mark.parametrize("embedding", ["singular-vectors", "codes", "features"])
+@pytest.mark.parametrize("start", ["identity", "pca"])
+def test_every_variant_finds_structure(start, embedding):
+    data = make_views(200, (10, 14, 8), 3, incomplete=0.3, random_state=0)
+    model = SFSRIMVC(3, start=start, embedding=embedding, random_state=0)
+    labels = model.fit_predict(data.Xs, mask=data.mask)
+    assert model.embedding_.shape == (200, 12 if embedding == "features" else 3)
+    # The codes of different views are summed unaligned and lose some of the clusters.
+    weak = embedding != "features"
+    assert adjusted_rand(data.y, labels) > (0.15 if weak else 0.85)
+
+
+def test_recovered_features_find_planted_clusters(seed):
+    for incomplete in (0.0, 0.3, 0.5):
+        data = make_views(200, (10, 14, 8), 3, incomplete=incomplete, random_state=seed)
+        model = SFSRIMVC(3, embedding="features", random_state=seed)
+        assert adjusted_rand(data.y, model.fit_predict(data.Xs, mask=data.mask)) > 0.85
+
+
+def test_complete_views_do_not_stop_for_lack_of_missing_samples():
+    data = make_views(100, (7, 9), 2, incomplete=0.0, random_state=0)
+    assert SFSRIMVC(2, random_state=0).fit(data.Xs).n_iter_ > 11
+
+
+def test_leading_zero_features_do_not_silence_a_view():
+    data = make_views(120, (10, 14, 8), 3, incomplete=0.3, random_state=0)
+    Xs = [np.hstack([np.zeros((120, 5)), X]) for X in data.Xs]
+    model = SFSRIMVC(3, embedding="features", random_state=0)
+    assert adjusted_rand(data.y, model.fit_predict(Xs, mask=data.mask)) > 0.85
+
+
+def test_more_anchors_than_features_warn():
+    data = make_views(60, (7, 9), 2, incomplete=0.3, random_state=0)
+    with pytest.warns(UserWarning, match=r"n_anchors=6 exceeds n_clusters \+ 1 = 3"):
+        model = SFSRIMVC(2, n_anchors=6, random_state=0).fit(data.Xs, mask=data.mask)
+    assert np.isfinite(model.embedding_).all()
+
+
+def test_too_few_iterations_are_reported():
+    data = make_views(60, (7, 9), 2, incomplete=0.3, random_state=0)
+    seen = []
+    model = SFSRIMVC(2, max_iter=3, callback=lambda *step: seen.append(step))
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        model.fit(data.Xs, mask=data.mask)
+    assert seen == list(enumerate(model.objective_, start=1))
+
+
+def test_memory_is_linear_in_the_samples():
+    peaks = []
+    for n in (1000, 4000):
+        data = make_views(n, (10, 12), 3, incomplete=0.5, random_state=0)
+        model = SFSRIMVC(3, n_init=1, max_iter=2, random_state=0)
+        tracemalloc.start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(data.Xs, mask=data.mask)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 5 * peaks[0]
+
+
+def hard_case(kind):
+    sizes, n, c = (6, 9, 4), 41, 3
+    if kind == "two views":
+        sizes = (6, 9)
+    elif kind == "six views":
+        sizes = (6, 9, 4, 3, 5, 7)
+    elif kind == "one feature":
+        sizes = (6, 1, 4)
+    elif kind == "fewer features than clusters":
+        sizes, c = (6, 2, 4), 5
+    elif kind == "two clusters":
+        c = 2
+    elif kind == "twenty samples":
+        n = 20
+    data = make_views(
+        n,
+        sizes,
+        c,
+        incomplete=0.95 if kind == "95 % incomplete" else 0.4,
+        random_state=0,
+    )
+    Xs, mask = [X.copy() for X in data.Xs], data.mask.copy()
+    if kind == "constant columns":
+        Xs = [np.hstack([np.ones((n, 2)), X]) for X in Xs]
+    elif kind == "duplicate rows":
+        Xs = [X[np.arange(n) // 8] for X in Xs]
+    elif kind == "zero rows":
+        for X in Xs:
+            X[::5] = 0
+    elif kind == "a view of zeros":
+        Xs[0][:] = 0
+    elif kind == "a view of three samples":
+        mask[:, 0], mask[:, 1] = False, True
+        mask[[4, 9, 17], 0] = True
+    elif kind == "sparse":
+        Xs = [sp.csr_array(np.where(np.abs(X) > 1, X, 0)) for X in Xs]
+    elif kind == "float32":
+        Xs = [X.astype(np.float32) for X in Xs]
+    elif kind == "huge and tiny":
+        Xs = [X * scale for X, scale in zip(Xs, (1e150, 1e-150, 1.0))]
+    return Xs, mask, c
+
+
+HARD = [
+    "two views",
+    "six views",
+    "one feature",
+    "fewer features than clusters",
+    "two clusters",
+    "twenty samples",
+    "95 % incomplete",
+    "constant columns",
+    "duplicate rows",
+    "zero rows",
+    "a view of zeros",
+    "a view of three samples",
+    "sparse",
+    "float32",
+    "huge and tiny",
+]
+
+
+@pytest.mark.parametrize("start", ["identity", "pca"])
+@pytest.mark.parametrize("kind", HARD)
+def test_hard_inputs_give_finite_results_without_warnings(kind, start):
+    Xs, mask, c = hard_case(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = SFSRIMVC(c, start=start, n_init=3, random_state=0).fit(Xs, mask=mask)
+    assert np.isfinite(model.embedding_).all()
+    assert np.isfinite(model.objective_).all()
+    assert set(model.labels_) <= set(range(c))
