@@ -1,0 +1,184 @@
+"""What a suite and a run are: frozen dataclasses, and the key of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+TABLES = ("scores", "time")
+FIGURES = (
+    "missing-rate",
+    "parameter",
+    "anchors-dim",
+    "convergence",
+    "time",
+    "critical-difference",
+)
+METRICS = ("acc", "nmi", "nmi_arithmetic", "ari", "purity", "inverse_purity", "fscore")
+
+
+class SuiteError(ValueError):
+    """A suite that cannot be run: names the file, the key, the value and a remedy."""
+
+
+@dataclass(frozen=True)
+class MethodSpec:
+    """A method of a suite: what is fixed, what is searched.
+
+    Parameters
+    ----------
+    name : str
+        Registry name, or ``module:Class`` for an estimator of one's own.
+    label : str
+        What tables and figures call it; one method may stand under several labels.
+    parameters : mapping
+        Fixed in all its runs.
+    grid : mapping of str to tuple
+        Values per parameter; their product is searched. ``"2c"`` is twice the number
+        of clusters.
+    grid_for : mapping of str to mapping
+        Per dataset, what replaces entries of ``grid``.
+    constraints : tuple of str
+        Such as ``"embedding_dim < n_anchors"``: settings that break one are left out.
+    default : bool
+        Also run the fixed parameters alone, without any search.
+    parameter_free : bool
+        The method has nothing to search: its one setting stands in the columns of the
+        oracles too.
+    """
+
+    name: str
+    label: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    grid_for: Mapping[str, Mapping[str, tuple[Any, ...]]] = field(default_factory=dict)
+    constraints: tuple[str, ...] = ()
+    default: bool = True
+    parameter_free: bool = False
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A set of experiments in one size.
+
+    Parameters
+    ----------
+    name, size, title, description : str
+    datasets : tuple of str
+    rates : tuple of float
+        Shares of incomplete samples.
+    mask_seeds, seeds : tuple of int
+        Seeds of the masks, and of anchors and starts.
+    methods : tuple of MethodSpec
+    tables, figures, metrics : tuple of str
+        What the report makes of it.
+    parameter : str
+        The one that a figure of kind "parameter" varies.
+    stands_for : mapping of str to str
+        Datasets whose features differ from those of the published set they are
+        printed beside.
+    time_limit : float or None
+        Seconds per run.
+    memory_limit : float or None
+        Gigabytes per run.
+    source : str
+        The file it was read from.
+    """
+
+    name: str
+    size: str
+    title: str
+    datasets: tuple[str, ...]
+    rates: tuple[float, ...]
+    mask_seeds: tuple[int, ...]
+    seeds: tuple[int, ...]
+    methods: tuple[MethodSpec, ...]
+    description: str = ""
+    tables: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ("acc", "nmi", "purity", "inverse_purity")
+    parameter: str = ""
+    stands_for: Mapping[str, str] = field(default_factory=dict)
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run: everything that decides its result.
+
+    Parameters
+    ----------
+    dataset, method : str
+    parameters : mapping
+        Given to the estimator, with multiples of the number of clusters worked out.
+    rate : float
+        Share of incomplete samples.
+    mask_seed, seed : int
+        Seed of mask and shuffle; seed of the estimator.
+
+    Examples
+    --------
+    >>> from imvc.experiments import RunSpec
+    >>> a = RunSpec("webkb", "rise", {"beta": 10, "n_anchors": 8}, 0.1, 0, 0)
+    >>> b = RunSpec("webkb", "rise", {"n_anchors": 8, "beta": 10.0}, 0.1, 0, 0)
+    >>> a.key == b.key
+    True
+    """
+
+    dataset: str
+    method: str
+    parameters: Mapping[str, Any]
+    rate: float
+    mask_seed: int
+    seed: int
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of the canonical JSON of all fields; the same on every machine."""
+        content = {
+            "dataset": self.dataset,
+            "method": self.method,
+            "parameters": dict(self.parameters),
+            "rate": round(float(self.rate), 10),
+            "mask_seed": self.mask_seed,
+            "seed": self.seed,
+        }
+        return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run of a suite: under which label it stands, and whether labels may pick it.
+
+    Parameters
+    ----------
+    label : str
+        Of the method.
+    role : {"default", "grid"}
+    spec : RunSpec
+    """
+
+    label: str
+    role: str
+    spec: RunSpec
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys, no spaces, and 10 and 10.0 written alike."""
+    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value

@@ -1,0 +1,238 @@
+"""Child processes that do runs: limits are kept, and a crash costs one run only.
+
+Children live on from run to run and are replaced after they die or are stopped. The
+parent watches their time and resident memory; a child watches that its parent lives.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from imvc.experiments._config import RunSpec
+from imvc.experiments._record import Record
+from imvc.experiments._run import failure, run_group
+
+_BLAS = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+    *("BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"),
+)
+_LOOK = 0.02  # seconds between looks at the children
+_GB = 1e9
+
+Group = Sequence[RunSpec]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run may take.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        A group of runs may take as much as its runs together.
+    gigabytes : float, optional
+        Resident memory of the process that does the run.
+    """
+
+    seconds: float | None = None
+    gigabytes: float | None = None
+
+
+class Pool:
+    """Child processes that do groups of runs.
+
+    Parameters
+    ----------
+    jobs : int
+        Children.
+    threads : int
+        Threads of each, BLAS and the method's own.
+    data_home : str, optional
+    """
+
+    def __init__(
+        self, jobs: int, *, threads: int = 1, data_home: str | None = None
+    ) -> None:
+        self._arguments = (threads, data_home)
+        self._children: list[_Child] = []
+        self._jobs = jobs
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for child in self._children:
+            child.stop()
+
+    def work(
+        self,
+        groups: Iterator[tuple[Group, Limits]],
+        finish: Callable[[list[Record]], None],
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Do all groups; ``finish`` gets the records of each as soon as it is done.
+
+        ``groups`` is asked for the next one only when a child is free. ``tick`` is
+        called some fifty times a second.
+        """
+        exhausted = False
+        while True:
+            while not exhausted and (child := self._idle()) is not None:
+                item = next(groups, None)
+                if item is None:
+                    exhausted = True
+                else:
+                    child.give(*item)
+            busy = [child for child in self._children if child.group]
+            if not busy:
+                if exhausted:
+                    return
+                continue
+            wait([child.pipe for child in busy], timeout=_LOOK)
+            for child in busy:
+                records = child.look()
+                if records is not None:
+                    finish(records)
+            self._children = [child for child in self._children if child.usable]
+            tick()
+
+    def _idle(self) -> _Child | None:
+        for child in self._children:
+            if not child.group:
+                return child
+        if len(self._children) < self._jobs:
+            self._children.append(_Child(*self._arguments))
+            return self._children[-1]
+        return None
+
+
+class _Child:
+    """The parent's side of one child process."""
+
+    def __init__(self, threads: int, data_home: str | None) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(
+            target=_serve, args=(other, threads, data_home, os.getpid()), daemon=True
+        )
+        with _environment(dict.fromkeys(_BLAS, str(threads))):
+            self.process.start()
+        other.close()
+        self.group: Group = ()
+        self.limits = Limits()
+        self.ready = False
+        self.usable = True
+        self.began = time.monotonic()
+
+    def give(self, group: Group, limits: Limits) -> None:
+        self.group, self.limits, self.began = group, limits, time.monotonic()
+        with suppress(OSError):  # a child that is dead already is found by `look`
+            self.pipe.send(group)
+
+    def look(self) -> list[Record] | None:
+        """The records of the group in hand if it has come to an end of any kind."""
+        try:
+            while self.pipe.poll():
+                message = self.pipe.recv()
+                if message == "ready":
+                    self.ready, self.began = True, time.monotonic()
+                    continue
+                self.group = ()
+                return message
+        except (EOFError, OSError):
+            return self._end("failed", self._cause())
+        seconds = self.limits.seconds
+        if self.ready and seconds and self._seconds() > seconds * len(self.group):
+            runs = f" for each of {len(self.group)} runs" if len(self.group) > 1 else ""
+            return self._end("timeout", f"longer than {seconds:g} s{runs}")
+        size = self.limits.gigabytes
+        if size and resident(self.process.pid) > size * _GB:
+            return self._end("memory", f"more than {size:g} GB of memory")
+        return None
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def _end(self, status: str, reason: str) -> list[Record]:
+        group, self.group, self.usable = self.group, (), False
+        self.stop()
+        return [failure(spec, status, reason) for spec in group]
+
+    def _cause(self) -> str:
+        self.process.join(5)
+        code = self.process.exitcode
+        if code is None or code >= 0:
+            return f"the process ended by itself with code {code}"
+        hint = ", as a system short of memory does" if -code == signal.SIGKILL else ""
+        return f"the process was killed by {signal.Signals(-code).name}{hint}"
+
+    def stop(self) -> None:
+        self.usable = False
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def resident(pid: int | None) -> int:
+    """Resident memory of a process in bytes; 0 where the system does not tell."""
+    with suppress(OSError, ValueError), open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _serve(pipe: Connection, threads: int, data_home: str | None, parent: int) -> None:
+    """The child: do groups until the pipe closes."""
+    from threadpoolctl import threadpool_limits
+
+    from imvc.experiments._grid import load
+
+    # Ctrl-C reaches the whole group of processes; the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+    pipe.send("ready")
+    data: Any = None
+    name = None
+    with threadpool_limits(threads), suppress(EOFError, OSError):
+        while True:
+            group = pipe.recv()
+            try:
+                if group[0].dataset != name:
+                    name = data = None
+                    data = load(group[0].dataset, data_home)
+                    name = group[0].dataset
+                records: Any = run_group(group, data, threads)
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+                records = [failure(spec, "failed", reason) for spec in group]
+            pipe.send(records)
+
+
+def _die_with(parent: int) -> None:
+    """End this process when its parent is gone, even in the middle of a run."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    """Variables for the children: BLAS reads them once, when it is loaded."""
+    old = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in old.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
