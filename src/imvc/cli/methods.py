@@ -1,0 +1,34 @@
+"""``imvc methods``: what can be run."""
+
+from typing import Annotated
+
+import typer
+
+from imvc.cli._common import print_json, print_table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(methods)
+
+
+def methods(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the methods, their papers and how their cost grows with the samples."""
+    from imvc.methods._registry import METHODS
+
+    found = [
+        {
+            "name": method.name,
+            "class": method.estimator.__name__,
+            "cost": method.cost,
+            "paper": method.paper,
+        }
+        for method in METHODS.values()
+    ]
+    if json:
+        print_json(found)
+    else:
+        rows = [[str(value) for value in line.values()] for line in found]
+        print_table("", list(found[0]), rows)

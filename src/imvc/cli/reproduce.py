@@ -1,0 +1,169 @@
+"""``imvc reproduce``: the experiments of the paper, or one's own."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from imvc.cli._common import clock, names, print_json, print_table
+from imvc.cli._progress import progress_bar
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(reproduce)
+
+
+def reproduce(
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(help="Suites by name or .toml file; all of them if none."),
+    ] = None,
+    size: Annotated[str, typer.Option(help="quick or full.")] = "quick",
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of datasets; else $IMVC_DATA.")
+    ] = None,
+    records: Annotated[
+        Path, typer.Option(help="Records file; runs in it are not done again.")
+    ] = Path("records.sqlite"),
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.")] = 1,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds per run.")
+    ] = None,
+    memory_limit: Annotated[
+        float | None, typer.Option(min=0.001, help="Gigabytes per run.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these, separated by commas.")
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option(help="Only these, separated by commas.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also write the report to this folder."),
+    ] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Do runs without a result once more.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how many runs and how long.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run suites of experiments into a records file; the same command resumes.
+
+    Ends with code 1 if a run failed. Runs out of time or memory are results, like the
+    "-" in published tables.
+    """
+    from imvc.experiments import RecordStore, list_suites, load_suite, plan_suite
+
+    plans = [
+        plan_suite(
+            load_suite(suite, size),
+            data_home=data,
+            methods=names(methods),
+            datasets=names(datasets),
+        )
+        for suite in suites or list_suites()
+    ]
+    for plan in plans:
+        for name in plan.absent:
+            typer.echo(f"{plan.suite.name}: {name} is not there, left out", err=True)
+    if not any(plan.runs for plan in plans):
+        raise ValueError(
+            "none of the datasets is there; name their folder with --data or in "
+            "IMVC_DATA (imvc data list shows what is looked for)."
+        )
+    limits = {"time_limit": time_limit, "memory_limit": memory_limit}
+    if dry_run:
+        _forecast(plans, records, jobs, time_limit, json)
+        return
+    with RecordStore(records) as store:
+        results = [_run(plan, store, jobs, limits, data, retry) for plan in plans]
+    page = _report(records, output, plans) if output else None
+    _tell(results, records, page, json)
+    if any(result["failed"] for result in results):
+        raise typer.Exit(1)
+
+
+def _run(plan, store, jobs, limits, data, retry) -> dict[str, Any]:
+    from imvc.experiments import STATUSES, run_plan
+
+    if retry:
+        store.forget(run.spec.key for run in plan.runs)
+    with progress_bar(plan.suite.name) as tell:
+        state = run_plan(
+            plan, store, jobs=jobs, data_home=data, progress=tell, **limits
+        )
+    own = {run.spec.key for run in plan.runs}
+    entries = store.entries(plan.suite.name, plan.suite.size)
+    found = {e.record.spec.key: e.record.status for e in entries}
+    counts = [status for key, status in found.items() if key in own]
+    return {
+        "suite": plan.suite.name,
+        "size": plan.suite.size,
+        "runs": state.runs,
+        "elsewhere": state.runs - state.done,
+        **{status: counts.count(status) for status in STATUSES},
+    }
+
+
+def _forecast(plans, records: Path, jobs: int, limit, json: bool) -> None:
+    from imvc.experiments import RecordStore, estimate_plan
+
+    store = RecordStore(records) if records.exists() else None
+    try:
+        found = [
+            estimate_plan(plan, store, jobs=jobs, time_limit=limit) for plan in plans
+        ]
+    finally:
+        if store is not None:
+            store.close()
+    if json:
+        print_json(
+            [
+                {"suite": p.suite.name, "size": p.suite.size, **vars(e)}
+                for p, e in zip(plans, found)
+            ]
+        )
+        return
+    rows = [
+        [
+            plan.suite.name,
+            str(guess.runs),
+            str(guess.done),
+            clock(guess.seconds),
+            f"{guess.measured:.0%}",
+        ]
+        for plan, guess in zip(plans, found)
+    ]
+    total = clock(sum(guess.seconds for guess in found))
+    heads = ["suite", "runs", "done", "time left", "from own timings"]
+    print_table(f"about {total} on {jobs} of {os.cpu_count()} cores", heads, rows)
+
+
+def _report(records: Path, output: Path, plans) -> Path:
+    from imvc.report import write_report
+
+    return write_report(records, output, suites=[plan.suite.name for plan in plans])
+
+
+def _tell(results, records: Path, page: Path | None, json: bool) -> None:
+    if json:
+        print_json(
+            {
+                "records": str(records),
+                "report": str(page) if page else None,
+                "suites": results,
+            }
+        )
+        return
+    rows = [[str(value) for value in result.values()] for result in results]
+    print_table("", list(results[0]), rows)
+    typer.echo(f"records: {records}")
+    if page:
+        typer.echo(f"report: {page}")
+    else:
+        typer.echo(f"tables and figures: imvc report {records} --output report")
