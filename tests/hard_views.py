@@ -34,6 +34,9 @@ def hard_views():
         X[rng.random(61) < 0.3] = 0
     cases["zero rows"] = (zeros, mask, 3)
     cases["nothing but zeros"] = ([np.zeros_like(X) for X in Xs], mask, 3)
+    cases["a view of zeros"] = ([np.zeros_like(Xs[0]), *Xs[1:]], mask, 3)
+    scales = (1e150, 1e-150, 1.0)
+    cases["huge and tiny"] = ([X * a for X, a in zip(Xs, scales)], mask, 3)
     rare = np.ones((61, 3), bool)
     rare[3:, 1] = False
     cases["a view of three samples"] = (Xs, rare, 4)

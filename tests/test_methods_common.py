@@ -1,10 +1,13 @@
 """The common checks of `imvc.testing` and scikit-learn's, on every method."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
+from hard_views import hard_views
 from imvc import RISE, get_method, list_methods
 from imvc.methods._registry import METHODS
 from imvc.testing import check_multiview_estimator, multiview_checks
@@ -13,6 +16,7 @@ ESTIMATORS = {
     name: method.estimator(n_clusters=3, **method.test_options)
     for name, method in METHODS.items()
 }
+HARD = hard_views()
 CHECKS = [name for name, _ in multiview_checks(None)]
 # scikit-learn's checks that need no data, and so apply to lists of views unchanged.
 SKLEARN_CHECKS = [
@@ -32,6 +36,22 @@ SKLEARN_CHECKS = [
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_common_check(name, check, seed):
     dict(multiview_checks(clone(ESTIMATORS[name]), seed=seed))[check]()
+
+
+@pytest.mark.parametrize("case", HARD)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_hard_inputs_give_finite_results_without_stray_warnings(name, case):
+    Xs, mask, c = HARD[case]
+    if name == "bridge" and c == 1:
+        pytest.skip("AnchorBridge asks for at least two clusters")
+    model = type(ESTIMATORS[name])(c, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)  # what a method says on purpose
+        model.fit(Xs, mask=mask)
+    assert np.isfinite(model.embedding_).all()
+    assert np.isfinite(model.objective_).all()
+    assert model.labels_.shape == (len(mask),)
 
 
 @pytest.mark.parametrize("check", SKLEARN_CHECKS)

@@ -1,12 +1,9 @@
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 from imvc import as_views
-from imvc.datasets import make_views, random_mask
+from imvc.datasets import make_views
 from imvc.kernels import _memory
 from imvc.methods import hcls_cgl
 from imvc.methods.hcls_cgl import HCLSCGL, confident_graphs, solve, update_S
@@ -157,51 +154,3 @@ def test_too_little_memory_is_refused_before_the_start(monkeypatch, data):
     monkeypatch.setattr(_memory, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"HCLS-CGL on 90 samples needs about .* GiB"):
         HCLSCGL(3).fit(data.Xs, mask=data.mask)
-
-
-def odd_views(case):
-    """Xs, mask and n_clusters of a case that breaks careless programs."""
-    rng = np.random.default_rng(0)
-    n = {"20 samples": 20, "prime": 61}.get(case, 60)
-    dims = {
-        "2 views": (6, 7),
-        "6 views": (6, 7, 8, 5, 4, 3),
-        "1 feature": (1, 6, 7),
-        "few features": (2, 8, 9),
-    }.get(case, (6, 8, 5))
-    c = {"2 clusters": 2, "few features": 5}.get(case, 3)
-    share = 0.95 if case == "95 % incomplete" else 0.4
-    data = make_views(n, dims, c, random_state=0)
-    Xs, mask = [X.copy() for X in data.Xs], random_mask(n, len(dims), share, 0)
-    if case == "constant columns":
-        Xs[0][:, 1:], Xs[1][:] = 3.0, 1.0
-    elif case == "duplicate rows":
-        Xs = [X[rng.integers(0, 7, n)] for X in Xs]
-    elif case == "zero rows":
-        Xs[0][:15], Xs[2][:] = 0.0, 0.0
-    elif case == "3 samples in a view":
-        mask[:, 0], mask[:, 1] = np.arange(n) < 3, True
-    elif case == "float32":
-        Xs = [X.astype(np.float32) for X in Xs]
-    elif case == "sparse":
-        Xs = [sp.csr_array(np.where(X > 0, X, 0)) for X in Xs]
-    return Xs, mask, c
-
-
-CASES = """2 views,6 views,1 feature,few features,95 % incomplete,2 clusters,float32
-constant columns,duplicate rows,zero rows,20 samples,prime,3 samples in a view,sparse"""
-
-
-@pytest.mark.parametrize("projection", ["euclidean", "exact"])
-@pytest.mark.parametrize("case", CASES.replace("\n", ",").split(","))
-def test_it_survives(case, projection):
-    Xs, mask, c = odd_views(case)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "the consensus graph fell", UserWarning)
-        model = HCLSCGL(c, projection=projection, random_state=0).fit(Xs, mask=mask)
-    assert np.isfinite(model.embedding_).all()
-    assert np.isfinite(model.objective_).all()
-    assert model.embedding_.dtype == (np.float32 if case == "float32" else np.float64)
-    assert len(np.unique(model.labels_)) <= c

@@ -2,7 +2,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from imvc import as_views
@@ -212,80 +211,6 @@ def test_too_few_iterations_are_reported():
     with pytest.warns(ConvergenceWarning, match="max_iter=3"):
         model.fit(data.Xs, mask=data.mask)
     assert seen == list(enumerate(model.objective_, start=1))
-
-
-def hard_case(kind):
-    sizes, n, c = (6, 9, 4), 41, 3
-    if kind == "two views":
-        sizes = (6, 9)
-    elif kind == "six views":
-        sizes = (6, 9, 4, 3, 5, 7)
-    elif kind == "one feature":
-        sizes = (6, 1, 4)
-    elif kind == "fewer features than clusters":
-        sizes, c = (6, 2, 4), 5
-    elif kind == "two clusters":
-        c = 2
-    elif kind == "twenty samples":
-        n = 20
-    data = make_views(
-        n,
-        sizes,
-        c,
-        incomplete=0.95 if kind == "95 % incomplete" else 0.4,
-        random_state=0,
-    )
-    Xs, mask = [X.copy() for X in data.Xs], data.mask.copy()
-    if kind == "constant columns":
-        Xs = [np.hstack([np.ones((n, 2)), X]) for X in Xs]
-    elif kind == "duplicate rows":
-        Xs = [X[np.arange(n) // 8] for X in Xs]
-    elif kind == "zero rows":
-        for X in Xs:
-            X[::5] = 0
-    elif kind == "a view of zeros":
-        Xs[0][:] = 0
-    elif kind == "a view of three samples":
-        mask[:, 0], mask[:, 1] = False, True
-        mask[[4, 9, 17], 0] = True
-    elif kind == "sparse":
-        Xs = [sp.csr_array(np.where(np.abs(X) > 1, X, 0)) for X in Xs]
-    elif kind == "float32":
-        Xs = [X.astype(np.float32) for X in Xs]
-    elif kind == "huge and tiny":
-        Xs = [X * scale for X, scale in zip(Xs, (1e150, 1e-150, 1.0))]
-    return Xs, mask, c
-
-
-HARD = [
-    "two views",
-    "six views",
-    "one feature",
-    "fewer features than clusters",
-    "two clusters",
-    "twenty samples",
-    "95 % incomplete",
-    "constant columns",
-    "duplicate rows",
-    "zero rows",
-    "a view of zeros",
-    "a view of three samples",
-    "sparse",
-    "float32",
-    "huge and tiny",
-]
-
-
-@pytest.mark.parametrize("kind", HARD)
-def test_hard_inputs_give_finite_results_without_warnings(kind):
-    Xs, mask, c = hard_case(kind)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = IMVTSCMVI(c, random_state=0).fit(Xs, mask=mask)
-    assert np.isfinite(model.embedding_).all()
-    assert np.isfinite(model.objective_).all()
-    assert set(model.labels_) <= set(range(c))
 
 
 def test_no_penalty_on_inferred_samples_is_solvable():

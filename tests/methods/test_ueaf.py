@@ -1,10 +1,7 @@
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from hard_views import hard_views
 from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels import _memory
@@ -23,8 +20,6 @@ from imvc.methods.ueaf import (
     update_S,
 )
 from imvc.testing import multiview_checks
-
-HARD = hard_views()
 
 
 @pytest.fixture(scope="module")
@@ -172,21 +167,6 @@ def test_the_sample_penalty_counts_l1_times_the_gaps_unless_exact(case):
     )
     np.testing.assert_array_equal(ours[0], theirs[0])
     assert np.abs(ours[1] - theirs[1]).max() > 1e-8  # rounding is 1e-16
-
-
-@pytest.mark.parametrize("name", HARD)
-def test_hard_inputs_give_finite_results_without_warnings(name):
-    Xs, mask, c = HARD[name]
-    for options in ({}, dict(exact_weights=True, exact_graph=True)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = UEAF(c, random_state=0, n_init=2, max_iter=8, **options)
-            model.fit(Xs, mask=mask)
-        assert np.isfinite(model.embedding_).all()
-        assert np.isfinite(model.objective_).all()
-        assert model.view_weights_.sum() == pytest.approx(1)
-        assert model.labels_.max() < c
 
 
 def test_a_complete_dataset_leaves_nothing_to_fill():
