@@ -75,7 +75,7 @@ def test_the_registry_finds_methods_by_name():
 
 
 def test_an_unknown_method_lists_the_known_ones():
-    with pytest.raises(ValueError, match="no method named 'raise'; there are: rise"):
+    with pytest.raises(ValueError, match=r"no method named 'raise'; there are: .*rise"):
         get_method("raise")
 
 

@@ -189,7 +189,12 @@ def start(tmp_path, home):
         arguments = [str(suite), str(home), str(records), str(jobs)]
         command = [sys.executable, str(script), *arguments]
         process = subprocess.Popen(
-            command, env=environment, stderr=subprocess.PIPE, text=True
+            command,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A shell's background jobs ignore Ctrl-C, and so would what they start.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         started.append(process)
         return process

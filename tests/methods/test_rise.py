@@ -164,7 +164,7 @@ def test_threads_do_not_change_the_result(data):
 def test_sparse_views_stay_sparse_and_give_the_dense_result(data, monkeypatch):
     rng = np.random.default_rng(0)
     Xs = [X * (rng.random(X.shape) < 0.7) for X in data.Xs]
-    dense = RISE(3, random_state=0).fit(Xs, mask=data.mask)
+    dense = RISE(3, n_anchors=50, random_state=0).fit(Xs, mask=data.mask)
 
     def refuse(self, *args, **kwargs):
         assert self.shape[0] <= 60, "a whole sparse view was made dense"
@@ -172,7 +172,8 @@ def test_sparse_views_stay_sparse_and_give_the_dense_result(data, monkeypatch):
 
     original = sp.csr_array.toarray
     monkeypatch.setattr(sp.csr_array, "toarray", refuse)
-    sparse = RISE(3, random_state=0).fit([sp.csr_array(X) for X in Xs], mask=data.mask)
+    sparse = RISE(3, n_anchors=50, random_state=0)
+    sparse.fit([sp.csr_array(X) for X in Xs], mask=data.mask)
     assert adjusted_rand(dense.labels_, sparse.labels_) > 0.95
 
 
