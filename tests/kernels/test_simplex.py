@@ -11,17 +11,17 @@ matrices = arrays(np.float64, array_shapes(min_dims=2, max_dims=2), elements=fin
 
 
 def slow_projection(v, radius, w=None):
-    """Try every size of the support, largest w v first, and keep the one that fits."""
+    """Try every size of the support, largest w v first; the largest that fits."""
     w = np.ones_like(v) if w is None else w
     order = np.argsort(-w * v)
-    best, lowest = None, np.inf
+    best = None
     for size in range(1, len(v) + 1):
         S = order[:size]
         theta = (v[S].sum() - radius) / (1 / w[S]).sum()
         s = np.zeros_like(v)
         s[S] = v[S] - theta / w[S]
-        if (s >= -1e-9).all() and (w * (s - v) ** 2).sum() < lowest:
-            best, lowest = s, (w * (s - v) ** 2).sum()
+        if (s[S] > 0).all():
+            best = s
     return best
 
 

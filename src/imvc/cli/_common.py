@@ -1,7 +1,7 @@
 """What commands share: printing, and lists in options."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -15,6 +15,19 @@ def names(text: str | None) -> list[str] | None:
     if not found:
         raise ValueError(f"{text!r} names nothing; separate names by commas.")
     return found
+
+
+def numbers(
+    text: str | None, option: str, kind: Callable[[str], Any]
+) -> list[Any] | None:
+    """The numbers in an option such as ``--rates 0.1,0.5``."""
+    found = names(text)
+    try:
+        return None if found is None else [kind(number) for number in found]
+    except ValueError:
+        raise ValueError(
+            f"{option} {text!r} must be numbers separated by commas."
+        ) from None
 
 
 def print_json(value: Any) -> None:

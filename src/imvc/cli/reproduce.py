@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from imvc.cli._common import clock, names, print_json, print_table
+from imvc.cli._common import clock, names, numbers, print_json, print_table
 from imvc.cli._progress import progress_bar
 
 
@@ -40,6 +40,12 @@ def reproduce(
     datasets: Annotated[
         str | None, typer.Option(help="Only these, separated by commas.")
     ] = None,
+    rates: Annotated[
+        str | None, typer.Option(help="Only these missing rates, with commas.")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Only these anchor seeds, with commas.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Also write the report to this folder."),
@@ -65,6 +71,8 @@ def reproduce(
             data_home=data,
             methods=names(methods),
             datasets=names(datasets),
+            rates=numbers(rates, "--rates", float),
+            seeds=numbers(seeds, "--seeds", int),
         )
         for suite in suites or list_suites()
     ]

@@ -81,6 +81,9 @@ class Suite:
     stands_for : mapping of str to str
         Datasets whose features differ from those of the published set they are
         printed beside.
+    search_samples : float or None
+        On sets with more samples, methods whose cost grows with n^2 or faster are run
+        at their fixed parameters only.
     time_limit : float or None
         Seconds per run.
     memory_limit : float or None
@@ -103,6 +106,7 @@ class Suite:
     metrics: tuple[str, ...] = ("acc", "nmi", "purity", "inverse_purity")
     parameter: str = ""
     stands_for: Mapping[str, str] = field(default_factory=dict)
+    search_samples: float | None = None
     time_limit: float | None = None
     memory_limit: float | None = None
     source: str = ""

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import inf
 from typing import Any
 
 from imvc.datasets import MultiViewDataset, load_dataset, load_digits_views
@@ -23,6 +24,7 @@ from imvc.experiments._config import (
     canonical_json,
 )
 from imvc.methods import get_method
+from imvc.methods._registry import METHODS
 
 _MULTIPLE = re.compile(r"(\d*)c")
 _COMPARE = {"<": operator.lt, "<=": operator.le}
@@ -95,6 +97,8 @@ def plan_suite(
     data_home: str | os.PathLike[str] | None = None,
     methods: Sequence[str] | None = None,
     datasets: Sequence[str] | None = None,
+    rates: Sequence[float] | None = None,
+    seeds: Sequence[int] | None = None,
 ) -> Plan:
     """List the runs of a suite, on the datasets that are there.
 
@@ -105,6 +109,9 @@ def plan_suite(
         The folder of datasets; see `imvc.datasets.get_data_home`.
     methods, datasets : sequence of str, optional
         Only these of the suite: labels or names of methods, names of datasets.
+    rates : sequence of float, optional
+    seeds : sequence of int, optional
+        Only these of the suite's missing rates and anchor seeds.
 
     Returns
     -------
@@ -114,6 +121,11 @@ def plan_suite(
     chosen = _pick_methods(suite, methods)
     for method in chosen:
         _check_parameters(suite, method)
+    suite = replace(
+        suite,
+        rates=_pick(suite, suite.rates, rates, "rates"),
+        seeds=_pick(suite, suite.seeds, seeds, "seeds"),
+    )
     home = None if data_home is None else os.fspath(data_home)
     shapes: dict[str, Shape] = {}
     absent: dict[str, str] = {}
@@ -182,7 +194,9 @@ def _has_path(method: str) -> bool:
 def _runs(
     suite: Suite, method: MethodSpec, dataset: str, shape: Shape
 ) -> Iterator[PlannedRun]:
-    choices = [("grid", s) for s in settings(method, dataset, shape.n_clusters)]
+    choices = []
+    if shape.n_samples <= (suite.search_samples or inf) or _is_linear(method.name):
+        choices = [("grid", s) for s in settings(method, dataset, shape.n_clusters)]
     fixed = _resolved(method.parameters, shape.n_clusters)
     if method.parameter_free:
         choices.append(("grid", fixed))
@@ -195,6 +209,10 @@ def _runs(
         for role, setting in choices:
             spec = RunSpec(dataset, method.name, setting, rate, mask_seed, seed)
             yield PlannedRun(method.label, role, spec)
+
+
+def _is_linear(method: str) -> bool:
+    return method not in METHODS or METHODS[method].cost == "O(n)"
 
 
 @cache
@@ -220,14 +238,14 @@ def _holds(text: str, setting: Mapping[str, Any]) -> bool:
     return bool(_COMPARE[sign](setting[left], setting[right]))
 
 
-def _pick(suite: Suite, known, wanted, key: str) -> tuple[str, ...]:
+def _pick(suite: Suite, known, wanted, key: str) -> tuple[Any, ...]:
     if wanted is None:
         return tuple(known)
     for name in wanted:
         if name not in known:
             raise SuiteError(
                 f"suite {suite.name!r} has no {name!r} among its {key}; there are: "
-                f"{', '.join(known)}."
+                f"{', '.join(map(str, known))}."
             )
     return tuple(name for name in known if name in wanted)
 

@@ -19,7 +19,12 @@ _TOP = {
 }
 _SIZE = {
     *("datasets", "rates", "mask_seeds", "seeds", "methods", "grid"),
-    *("time_limit", "memory_limit"),
+    *("search_samples", "time_limit", "memory_limit"),
+}
+_UNITS = {
+    "search_samples": "samples",
+    "time_limit": "seconds",
+    "memory_limit": "gigabytes",
 }
 _METHOD = {
     *("name", "label", "parameters", "grid", "grid_for", "constraints", "default"),
@@ -153,6 +158,7 @@ class _Reader:
             metrics=self.among(content, "metrics", METRICS) or Suite.metrics,
             parameter=self.text(content.get("parameter", ""), "parameter"),
             stands_for=self.table(content.get("stands_for", {}), "stands_for"),
+            search_samples=self.limit(part, size, "search_samples"),
             time_limit=self.limit(part, size, "time_limit"),
             memory_limit=self.limit(part, size, "memory_limit"),
             source=str(self.path),
@@ -274,8 +280,9 @@ class _Reader:
         value = part.get(key)
         if value is None or (_is_number(value) and value > 0):
             return value
-        unit = "seconds" if key == "time_limit" else "gigabytes"
-        raise self.wrong(f"{size}.{key}", value, f"must be a positive number ({unit}).")
+        raise self.wrong(
+            f"{size}.{key}", value, f"must be a positive number ({_UNITS[key]})."
+        )
 
 
 def _are(names: Iterable[str]) -> str:

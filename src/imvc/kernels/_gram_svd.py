@@ -8,6 +8,7 @@ __all__ = ["fix_signs", "leading_eigh", "left_singular_vectors", "polar_factor"]
 
 RANK_TOL = 1e-12  # eigenvalues at or below this share of the largest are noise
 _LANCZOS_SIZE, _LANCZOS_SHARE = 600, 12  # where a few of many vectors pay off
+_ALL_SHARE = 5  # from this share on, all vectors cost less than some of them
 _GRAM_TOL = 1e-10  # below this share, squaring has cost too many digits
 
 
@@ -55,6 +56,9 @@ def _largest(S, q, top):
         else:
             order = np.argsort(-found, kind="stable")
             return found[order], Q[:, order]
+    if _ALL_SHARE * top >= q:
+        found, Q = scipy.linalg.eigh(S, driver="evd")
+        return found[: -top - 1 : -1], Q[:, : -top - 1 : -1]
     found, Q = scipy.linalg.eigh(S, subset_by_index=(q - top, q - 1), driver="evr")
     return found[::-1], Q[:, ::-1]
 
