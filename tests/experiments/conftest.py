@@ -47,8 +47,10 @@ def home(tmp_path):
 def write_suite(tmp_path):
     """Writes a suite of one dummy method and returns its path."""
 
-    def write(method="dummy_methods:Dummy", parameters="{}", text=SUITE):
+    def write(method="dummy_methods:Dummy", parameters="{}", changes=(), text=SUITE):
         path = tmp_path / "small.toml"
+        for old, new in changes:
+            text = text.replace(old, new, 1)
         text = text.replace("{method}", method).replace("{parameters}", parameters)
         path.write_text(text)
         return path

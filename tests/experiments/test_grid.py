@@ -41,6 +41,27 @@ def test_a_plan_is_the_product_of_rates_seeds_and_settings(write_suite, home):
     assert len({run.spec.key for run in plan.runs}) == len(plan.runs)
 
 
+def test_rates_and_seeds_can_be_picked(write_suite, home):
+    plan = plan_suite(load_suite(write_suite()), data_home=home, rates=[0.5], seeds=[1])
+    assert {(run.spec.rate, run.spec.seed) for run in plan.runs} == {(0.5, 1)}
+
+
+def test_costly_methods_are_not_searched_on_sets_above_the_limit(write_suite, home):
+    """The planted set has 60 samples; cost is what the registry says."""
+
+    def roles(method, limit):
+        changes = [
+            ("level = [1, 2, 3]", "ridge = [1.0, 2.0]"),
+            ("rates =", f"search_samples = {limit}\nrates ="),
+        ]
+        suite = load_suite(write_suite(method, changes=changes))
+        return {run.role for run in plan_suite(suite, data_home=home).runs}
+
+    assert roles("hcls-cgl", 59) == {"default"}
+    assert roles("hcls-cgl", 60) == {"default", "grid"}
+    assert roles("imvc-cbg", 59) == {"default", "grid"}
+
+
 def test_runs_of_rise_share_a_group_when_only_beta_and_dimension_differ():
     def spec(**parameters):
         return RunSpec("webkb", "rise", parameters, 0.1, 0, 0)

@@ -85,3 +85,5 @@ def test_a_filter_must_name_what_the_suite_has(write_suite, home):
         plan_suite(suite, data_home=home, datasets=["wiki"])
     with pytest.raises(SuiteError, match="no 'two' among its methods"):
         plan_suite(suite, data_home=home, methods=["two"])
+    with pytest.raises(SuiteError, match=r"no 0\.2 among its rates; there are: 0\.1"):
+        plan_suite(suite, data_home=home, rates=[0.2])
