@@ -77,8 +77,18 @@ def test_the_best_draw_takes_the_best_run_of_every_mask(entries):
         assert cells["set", label].sd == pytest.approx(stdev(map(fmean, best)))
 
 
+def test_the_oracle_per_draw_takes_the_best_setting_of_every_draw(entries):
+    cells = summarize(select(entries, "oracle-per-draw"), "acc")
+    for label in "ab":
+        best = [
+            max(accs(entries, label, rate=r, mask_seed=m, seed=s))
+            for r, m, s in itertools.product(RATES, MASKS, SEEDS)
+        ]
+        assert cells["set", label].mean == pytest.approx(fmean(best))
+
+
 def test_the_oracles_order_themselves(entries):
-    names = ("oracle-one", "oracle-per-rate", "oracle-best-draw")
+    names = ("oracle-one", "oracle-per-rate", "oracle-per-draw", "oracle-best-draw")
     for label in "ab":
         means = [summarize(select(entries, n))["set", label].mean for n in names]
         assert means == sorted(means)

@@ -3,8 +3,10 @@
 ==================  ================================================================
 oracle-per-rate     for every missing rate the grid setting with the best mean ACC
 oracle-one          one grid setting for all rates, the best mean ACC over them
+oracle-per-draw     for every rate, mask and anchor seed the setting that was best with
+                    this very draw: what a search over one draw finds, on average
 oracle-best-draw    per rate and mask the best single run, anchor seeds included: what
-                    a search with one fixed anchor draw per setting amounts to
+                    such a search finds when the draw is lucky
 default             the fixed parameters, nothing searched, labels not looked at
 ==================  ================================================================
 """
@@ -18,7 +20,13 @@ from statistics import fmean
 from imvc.experiments._config import canonical_json
 from imvc.experiments._record import Entry
 
-SELECTIONS = ("oracle-per-rate", "oracle-one", "oracle-best-draw", "default")
+SELECTIONS = (
+    "oracle-per-rate",
+    "oracle-one",
+    "oracle-per-draw",
+    "oracle-best-draw",
+    "default",
+)
 
 
 def select(entries: Iterable[Entry], how: str, metric: str = "acc") -> list[Entry]:
@@ -27,7 +35,8 @@ def select(entries: Iterable[Entry], how: str, metric: str = "acc") -> list[Entr
     Parameters
     ----------
     entries : iterable of Entry
-    how : {"oracle-per-rate", "oracle-one", "oracle-best-draw", "default"}
+    how : {"oracle-per-rate", "oracle-one", "oracle-per-draw", "oracle-best-draw", \
+"default"}
     metric : str, default="acc"
         The score by which an oracle chooses; all other scores come from the setting it
         chose.
@@ -61,12 +70,9 @@ def select(entries: Iterable[Entry], how: str, metric: str = "acc") -> list[Entr
         return _best(grid, lambda e: (*_place(e), e.record.spec.rate), setting, metric)
     if how == "oracle-one":
         return _best(grid, _place, setting, metric)
-    return _best(
-        grid,
-        lambda e: (*_place(e), e.record.spec.rate, e.record.spec.mask_seed),
-        lambda e: (setting(e), e.record.spec.seed),
-        metric,
-    )
+    if how == "oracle-per-draw":
+        return _best(grid, lambda e: (*_masked(e), e.record.spec.seed), setting, metric)
+    return _best(grid, _masked, lambda e: (setting(e), e.record.spec.seed), metric)
 
 
 def setting(entry: Entry) -> str:
@@ -86,6 +92,10 @@ def chosen_settings(entries: Iterable[Entry]) -> dict[tuple[str, str, float], li
 
 def _place(entry: Entry) -> tuple[str, str]:
     return entry.record.spec.dataset, entry.label
+
+
+def _masked(entry: Entry) -> tuple[str, str, float, int]:
+    return *_place(entry), entry.record.spec.rate, entry.record.spec.mask_seed
 
 
 def _best(

@@ -23,6 +23,7 @@ from imvc.report._table import Table
 COLUMN_NAMES = {
     "oracle-per-rate": "oracle, per rate",
     "oracle-one": "oracle, one setting",
+    "oracle-per-draw": "oracle, per draw",
     "oracle-best-draw": "oracle, best draw",
     "default": "default",
 }
@@ -153,7 +154,7 @@ def selections_of(entries: Sequence[Entry]) -> list[str]:
         how
         for how in SELECTIONS
         if ("default" if how == "default" else "grid") in roles
-        and (how != "oracle-best-draw" or len(seeds) > 1)
+        and (not how.endswith("-draw") or len(seeds) > 1)
     ]
 
 
