@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imvc import RISE
+from imvc import RISE, AnchorBridge, ImputeKMeans
 from imvc.datasets import make_views
+from imvc.methods import load_model
 
 
 @pytest.fixture(scope="module")
@@ -209,3 +210,56 @@ def test_damaged_contents_with_right_checksums_are_refused(saved, tmp_path):
     with_header(saved[1], tmp_path / "m.imvc", params={"n_clusters": {}})
     with pytest.raises(ValueError, match="damaged"):
         RISE.load(tmp_path / "m.imvc")
+
+
+@pytest.mark.parametrize("estimator", [RISE, AnchorBridge, ImputeKMeans])
+def test_load_model_finds_the_class_in_the_file(estimator, data, tmp_path):
+    model = estimator(3, random_state=0).fit(data.Xs, mask=data.mask)
+    model.save(tmp_path / "m.imvc")
+    loaded = load_model(str(tmp_path / "m.imvc"))
+    assert type(loaded) is estimator
+    np.testing.assert_array_equal(
+        loaded.predict(data.Xs, mask=data.mask), model.predict(data.Xs, mask=data.mask)
+    )
+
+
+@pytest.mark.parametrize("name", ["Other", "UEAF", "object", None, ["RISE"]])
+def test_load_model_refuses_a_class_that_is_no_method_for_files(saved, tmp_path, name):
+    with_header(saved[1], tmp_path / "m.imvc", **{"class": name})
+    with pytest.raises(ValueError, match=r"'m.imvc' holds a .*Anchor.*RISE") as error:
+        load_model(tmp_path / "m.imvc")
+    assert repr(name) in str(error.value)
+
+
+def test_load_model_names_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no model file at .*nothing\.imvc"):
+        load_model(tmp_path / "nothing.imvc")
+
+
+def test_load_model_refuses_what_lacks_its_state(saved, tmp_path):
+    with_header(saved[1], tmp_path / "m.imvc", values={})
+    with pytest.raises(ValueError, match=r"'m\.imvc' is damaged"):
+        load_model(tmp_path / "m.imvc")
+
+
+@given(st.data())
+def test_load_model_gives_the_model_or_a_value_error(saved, tmp_path_factory, data):
+    """Whatever stretch of bytes is overwritten, cut out or inserted."""
+    content = bytearray(saved[1].read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1))
+    length = data.draw(st.integers(0, 40))
+    content[at : at + length] = data.draw(st.binary(max_size=40))
+    path = tmp_path_factory.mktemp("mutated") / "m.imvc"
+    path.write_bytes(content)
+    try:
+        loaded = load_model(path)
+    except ValueError:
+        return
+    np.testing.assert_array_equal(loaded.labels_, saved[0].labels_)
+
+
+def test_what_a_program_adds_to_a_model_comes_back(saved, tmp_path):
+    loaded = load_model(saved[1])
+    loaded.preparation_ = {"views": ["a"], "means": {"a": [1.5, 2.0]}, "log1p": False}
+    loaded.save(tmp_path / "m.imvc")
+    assert load_model(tmp_path / "m.imvc").preparation_ == loaded.preparation_

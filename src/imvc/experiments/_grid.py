@@ -40,6 +40,7 @@ class Shape:
     n_views: int
     n_clusters: int
     natural: bool  # incomplete as it is
+    n_features: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,13 @@ def _is_linear(method: str) -> bool:
 def _shape(name: str, data_home: str | None) -> Shape:
     data = load(name, data_home)
     natural = not bool(data.mask.all())
-    return Shape(data.n_samples, data.n_views, data.n_clusters, natural)
+    return Shape(
+        data.n_samples,
+        data.n_views,
+        data.n_clusters,
+        natural,
+        tuple(data.n_features),
+    )
 
 
 def _number(value: Any, n_clusters: int) -> Any:

@@ -2,6 +2,8 @@
 
 from imvc.methods._base import MultiViewClusterer
 from imvc.methods._compare import Comparison, compare
+from imvc.methods._cost import Cost, check_fits, estimate_cost
+from imvc.methods._persistence import load_model
 from imvc.methods._registry import get_method, list_methods
 from imvc.methods.bridge import AnchorBridge
 from imvc.methods.daimc import DAIMC
@@ -20,6 +22,7 @@ from imvc.methods.ueaf import UEAF
 __all__ = [
     "AnchorBridge",
     "Comparison",
+    "Cost",
     "DAIMC",
     "GSRIMC",
     "HCLSCGL",
@@ -33,7 +36,10 @@ __all__ = [
     "SFSRIMVC",
     "SIMVCSA",
     "UEAF",
+    "check_fits",
     "compare",
+    "estimate_cost",
     "get_method",
     "list_methods",
+    "load_model",
 ]

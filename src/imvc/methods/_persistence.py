@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import zipfile
+from contextlib import contextmanager
 from importlib.metadata import version
 from numbers import Integral, Real
 from pathlib import Path
@@ -17,6 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from imvc._files import atomic_write
+
+__all__ = ["load_model", "read_model", "write_model"]
 
 FORMAT, FORMAT_VERSION = "imvc-model", 1
 _NOT_KEPT = {"callback", "verbose"}
@@ -44,27 +47,76 @@ def write_model(model, path, state_arrays, state_values):
             archive.writestr(f"{name}.npy", data)
 
 
+def load_model(path):
+    """Read a model file of whichever method wrote it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file that the ``save`` of a method of `imvc.list_methods` wrote.
+
+    Returns
+    -------
+    estimator
+        Fitted, of the class that the file names.
+
+    Raises
+    ------
+    ValueError
+        For a file that is truncated, altered, newer than the program, or of a class
+        that is none of the methods that place new samples.
+    """
+    # Methods import this module, so the registry is read when a file is.
+    from imvc.methods._registry import METHODS
+
+    with _opened(path) as archive:
+        name = _read_header(archive)["class"]
+    classes = {
+        line.estimator.__name__: line.estimator
+        for line in METHODS.values()
+        if hasattr(line.estimator, "load")
+    }
+    if not isinstance(name, str) or name not in classes:
+        raise ValueError(
+            f"{Path(path).name!r} holds a {name!r}, which this imvc cannot load; it "
+            f"knows: {', '.join(sorted(classes))}."
+        )
+    try:
+        return classes[name].load(path)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ValueError(f"{Path(path).name!r} is damaged: {error!r}.") from error
+
+
 def read_model(cls, path):
     """``(model, state arrays, state values)`` from a file, or a ValueError."""
     path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no model file at {str(path)!r}.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = _read_header(archive)
-            arrays = _read_arrays(archive, header["arrays"])
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise ValueError(
-            f"{path.name!r} is not an imvc model, or it is truncated ({error})."
-        ) from error
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path.name!r} cannot be read: {error}") from error
+    with _opened(path) as archive:
+        header = _read_header(archive)
+        arrays = _read_arrays(archive, header["arrays"])
     if header["class"] != cls.__name__:
         raise ValueError(
             f"{path.name!r} holds a {header['class']}; load it with "
             f"{header['class']}.load."
         )
     return _restore(cls, path, header, arrays)
+
+
+@contextmanager
+def _opened(path):
+    """The zip file at ``path``; whatever is wrong inside is a ValueError."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no model file at {str(path)!r}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    # zipfile raises RuntimeError for what says it is encrypted or packed oddly.
+    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
+        raise ValueError(
+            f"{path.name!r} is not an imvc model, or it is truncated ({error})."
+        ) from error
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path.name!r} cannot be read: {error}") from error
 
 
 def _restore(cls, path, header, arrays):

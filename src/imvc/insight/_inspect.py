@@ -1,0 +1,229 @@
+"""inspect: what was observed where, before anything is clustered."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from imvc.insight._columns import (
+    column_digests,
+    column_ranges,
+    feature_name,
+    group_moments,
+    row_lengths,
+)
+from imvc.insight._inspect_text import inspection_text
+from imvc.insight._inspect_warnings import (
+    coverage_warnings,
+    feature_warnings,
+    scale_warnings,
+)
+from imvc.insight._upset import upset_svg
+from imvc.views import IncompleteViews, JoinReport, as_views
+
+__all__ = ["Inspection", "PatternCount", "ViewSummary", "inspect"]
+
+
+@dataclass(frozen=True)
+class ViewSummary:
+    """One view in numbers, over the samples observed in it.
+
+    Parameters
+    ----------
+    name : str
+    n_features, n_observed : int
+    constant : tuple of str
+        Features with a single value (where two samples or more are observed).
+    duplicates : tuple of tuple of str
+        Groups of features that are equal in every sample; constant ones are left out.
+    row_norm : float
+        Median Euclidean length of the rows.
+    sd_range : tuple of (float, float)
+        Least and largest standard deviation of the features that are not constant;
+        zeros where there is none.
+    nonzero_share : float
+        Share of the values that are not zero.
+    zero_rows : int
+        Samples whose every value is zero.
+    """
+
+    name: str
+    n_features: int
+    n_observed: int
+    constant: tuple[str, ...]
+    duplicates: tuple[tuple[str, ...], ...]
+    row_norm: float
+    sd_range: tuple[float, float]
+    nonzero_share: float
+    zero_rows: int = 0
+
+
+@dataclass(frozen=True)
+class PatternCount:
+    """How many samples are observed in exactly these views."""
+
+    views: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What `inspect` found. Its ``str`` is a text for the terminal.
+
+    Parameters
+    ----------
+    n_samples : int
+    views : tuple of ViewSummary
+    patterns : tuple of PatternCount
+        Most frequent first.
+    overlap : ndarray of int64, shape (n_views, n_views)
+        Samples seen in both views; on the diagonal, in that view.
+    join : JoinReport or None
+        How the tables matched, where they were joined by id.
+    warnings : tuple of str
+        Plain sentences about what may spoil a clustering.
+    """
+
+    n_samples: int
+    views: tuple[ViewSummary, ...]
+    patterns: tuple[PatternCount, ...]
+    overlap: np.ndarray
+    join: JoinReport | None
+    warnings: tuple[str, ...]
+
+    @property
+    def n_complete(self) -> int:
+        """Samples that have every view."""
+        return sum(p.count for p in self.patterns if len(p.views) == len(self.views))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in the types of JSON."""
+        join = self.join
+        return {
+            "n_samples": self.n_samples,
+            "n_complete": self.n_complete,
+            "views": [
+                {
+                    "name": view.name,
+                    "n_features": view.n_features,
+                    "n_observed": view.n_observed,
+                    "constant": list(view.constant),
+                    "duplicates": [list(group) for group in view.duplicates],
+                    "row_norm": view.row_norm,
+                    "sd_range": list(view.sd_range),
+                    "nonzero_share": view.nonzero_share,
+                    "zero_rows": view.zero_rows,
+                }
+                for view in self.views
+            ],
+            "patterns": [
+                {"views": list(p.views), "count": p.count} for p in self.patterns
+            ],
+            "overlap": self.overlap.tolist(),
+            "join": None
+            if join is None
+            else {
+                "n_samples": join.n_samples,
+                "ids_per_table": dict(join.ids_per_table),
+                "in_all": join.in_all,
+                "shared_by": {str(k): n for k, n in join.shared_by.items()},
+                "unmatched": dict(join.unmatched),
+            },
+            "warnings": list(self.warnings),
+        }
+
+    def to_svg(self) -> str:
+        """A picture of the patterns: one self-contained SVG, light and dark."""
+        return upset_svg(self)
+
+    def __str__(self) -> str:
+        return inspection_text(self)
+
+
+def inspect(Xs: Any, *, mask: Any = None) -> Inspection:
+    """Look at incomplete views before clustering them.
+
+    Parameters
+    ----------
+    Xs : list or dict of arrays, DataFrames or None, or IncompleteViews
+        As in the ``fit`` of every method.
+    mask : array-like of bool, shape (n_samples, n_views), optional
+
+    Returns
+    -------
+    Inspection
+        Print it, or draw it with `Inspection.to_svg`.
+
+    Notes
+    -----
+    A few passes over the data by blocks of rows; no pair of features is compared.
+
+    Examples
+    --------
+    >>> from imvc.datasets import make_views
+    >>> from imvc.insight import inspect
+    >>> data = make_views(200, (5, 4), 3, incomplete=0.5, random_state=0)
+    >>> found = inspect(data.Xs, mask=data.mask)
+    >>> found.n_complete, found.warnings
+    (100, ())
+    """
+    views = as_views(Xs, mask)
+    overlap = views.mask.T.astype(np.int64) @ views.mask
+    summaries = tuple(_summarise(views, v) for v in range(views.n_views))
+    patterns = sorted(views.patterns(), key=lambda p: (-len(p.rows), p.views))
+    return Inspection(
+        n_samples=views.n_samples,
+        views=summaries,
+        patterns=tuple(
+            PatternCount(tuple(views.names[v] for v in p.views), len(p.rows))
+            for p in patterns
+        ),
+        overlap=overlap,
+        join=views.join_report,
+        warnings=(
+            *coverage_warnings(views, overlap),
+            *feature_warnings(summaries),
+            *scale_warnings(summaries),
+        ),
+    )
+
+
+def _summarise(views: IncompleteViews, v: int) -> ViewSummary:
+    ranges = column_ranges(views, v)
+    n_observed = len(views.rows(v))
+    # What rounding leaves of a constant beside the largest numbers of its view.
+    rounding = np.finfo(views.dtype).eps * ranges.largest.max(initial=0)
+    constant = (ranges.high - ranges.low <= rounding) & (n_observed > 1)
+    lengths = row_lengths(views, v, ranges)
+    moments = group_moments(views, v, np.zeros(views.n_samples, np.int64), 1)
+    sd = np.sqrt(moments.squares[0] / max(1, n_observed - 1)) * moments.scale
+    sd = sd[~constant & (n_observed > 1)]
+    return ViewSummary(
+        name=views.names[v],
+        n_features=views.n_features[v],
+        n_observed=n_observed,
+        constant=tuple(
+            feature_name(views, v, j) for j in np.flatnonzero(constant).tolist()
+        ),
+        duplicates=_duplicates(views, v, np.flatnonzero(~constant)),
+        row_norm=float(np.median(lengths)),
+        sd_range=(float(sd.min()), float(sd.max())) if len(sd) else (0.0, 0.0),
+        nonzero_share=float(ranges.nonzero),
+        zero_rows=int((lengths == 0).sum()),
+    )
+
+
+def _duplicates(
+    views: IncompleteViews, v: int, columns: np.ndarray
+) -> tuple[tuple[str, ...], ...]:
+    """Groups of equal columns, in the order of their first members."""
+    if len(views.rows(v)) < 2:
+        return ()
+    digests = column_digests(views, v)[columns]
+    _, group, size = np.unique(digests, return_inverse=True, return_counts=True)
+    repeated = np.flatnonzero(size[group] > 1)
+    order = repeated[np.argsort(group[repeated], kind="stable")]
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    groups = [columns[part] for part in np.split(order, cuts) if len(part)]
+    groups.sort(key=lambda part: part[0])
+    return tuple(tuple(feature_name(views, v, int(j)) for j in part) for part in groups)
