@@ -3,6 +3,8 @@
 Figures need matplotlib, the page needs jinja2: ``pip install 'imvc[report]'``.
 """
 
+from imvc.report._cluster_page import cluster_page, write_cluster_page
+from imvc.report._cluster_report import ClusterReport
 from imvc.report._figures import Figure, suite_figures
 from imvc.report._plots import (
     plot_anchors_dim,
@@ -30,9 +32,11 @@ from imvc.report._write import (
 )
 
 __all__ = [
+    "ClusterReport",
     "Figure",
     "Section",
     "Table",
+    "cluster_page",
     "failure_table",
     "make_section",
     "plot_anchors_dim",
@@ -49,5 +53,6 @@ __all__ = [
     "suite_figures",
     "suite_tables",
     "time_table",
+    "write_cluster_page",
     "write_report",
 ]

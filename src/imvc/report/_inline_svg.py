@@ -1,0 +1,171 @@
+"""Small plots as SVG text inside a page; colours come from the page's style sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+import numpy as np
+
+__all__ = ["histogram", "line_plot"]
+
+_WIDTH, _HEIGHT = 560, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 46
+_LABELLED = 16  # points up to which each is labelled
+
+Scale = Callable[[float], float]
+
+
+def line_plot(
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    error: np.ndarray | None = None,
+    marked: float | None = None,
+) -> str:
+    """A line with dots, error bars where given, and one marked place.
+
+    Parameters
+    ----------
+    x, y : ndarray
+        Points that are not finite are left out.
+    title : str
+        What readers who cannot see the picture are told.
+    x_label, y_label : str
+    error : ndarray, optional
+        Half length of the error bars.
+    marked : float, optional
+        The x of a dashed line.
+    """
+    spread = np.zeros(np.shape(y)) if error is None else error
+    points = np.array([x, y, spread], dtype=float)
+    x, y, e = np.nan_to_num(points[:, np.isfinite(points[:2]).all(axis=0)])
+    x_ticks = list(x) if len(x) <= _LABELLED else ticks(x.min(), x.max(), whole=True)
+    y_ticks = ticks(float((y - e).min()), float((y + e).max()))
+    at_x = _scale(x.min(), x.max(), _LEFT + 10, _WIDTH - _RIGHT - 10)
+    at_y = _scale(y_ticks[0], y_ticks[-1], _HEIGHT - _BOTTOM, _TOP)
+    marks = []
+    if marked is not None:
+        place = at_x(marked)
+        marks.append(
+            f'<line class="marked" x1="{place:.1f}" x2="{place:.1f}" y1="{_TOP}" '
+            f'y2="{_HEIGHT - _BOTTOM}"/>'
+        )
+    path = " ".join(f"{at_x(a):.1f},{at_y(b):.1f}" for a, b in zip(x, y))
+    marks += [
+        f'<line class="error" x1="{at_x(a):.1f}" x2="{at_x(a):.1f}" '
+        f'y1="{at_y(b - h):.1f}" y2="{at_y(b + h):.1f}"/>'
+        for a, b, h in zip(x, y, e)
+        if h > 0
+    ]
+    marks.append(f'<polyline class="curve" points="{path}"/>')
+    if len(x) <= 60:
+        marks += [
+            f'<circle class="dot" cx="{at_x(a):.1f}" cy="{at_y(b):.1f}" r="3.5"/>'
+            for a, b in zip(x, y)
+        ]
+    axes = _axes(x_ticks, y_ticks, at_x, at_y, x_label, y_label)
+    return _picture(title, axes + marks)
+
+
+def histogram(
+    counts: Sequence[int],
+    flagged: Sequence[int],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+) -> str:
+    """Bars over equal parts of 0 to 1; the lower part of each counts flagged ones.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        All values in each part.
+    flagged : sequence of int
+        Those of them that are flagged, drawn hollow at the foot.
+    title, x_label, y_label : str
+    """
+    y_ticks = ticks(0, max(1, *counts), whole=True)
+    x_ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    at_x = _scale(0, 1, _LEFT + 4, _WIDTH - _RIGHT - 10)
+    at_y = _scale(0, y_ticks[-1], _HEIGHT - _BOTTOM, _TOP)
+    width = at_x(1 / len(counts)) - at_x(0) - 2
+    marks = []
+    for i, (total, low) in enumerate(zip(counts, flagged)):
+        left = at_x(i / len(counts)) + 1
+        for name, foot, top in (("flagged", 0, low), ("column", low, total)):
+            if top > foot:
+                marks.append(
+                    f'<rect class="{name}" x="{left:.1f}" y="{at_y(top):.1f}" '
+                    f'width="{width:.1f}" height="{at_y(foot) - at_y(top):.1f}"/>'
+                )
+    axes = _axes(x_ticks, y_ticks, at_x, at_y, x_label, y_label)
+    return _picture(title, axes + marks)
+
+
+def ticks(low: float, high: float, whole: bool = False) -> list[float]:
+    """About five round numbers that span `low` to `high`."""
+    span = high - low if high > low else max(abs(high), 1.0)
+    step = 10.0 ** np.floor(np.log10(span / 5))
+    step *= next(f for f in (1, 2, 5, 10) if span / (f * step) <= 6)
+    if whole:
+        step = max(1.0, np.ceil(step))
+    first, last = np.floor(low / step), np.ceil(high / step)
+    last = max(last, first + 1)
+    return [float(i * step) for i in np.arange(first, last + 1)]
+
+
+def _scale(low: float, high: float, start: float, end: float) -> Scale:
+    span = high - low
+    if span == 0:
+        return lambda _: (start + end) / 2
+    return lambda value: start + (value - low) / span * (end - start)
+
+
+def _axes(
+    x_ticks: Sequence[float],
+    y_ticks: Sequence[float],
+    at_x: Scale,
+    at_y: Scale,
+    x_label: str,
+    y_label: str,
+) -> list[str]:
+    foot, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    marks = []
+    for value in y_ticks:
+        y = at_y(value)
+        marks += [
+            f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>',
+            f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{_number(value)}</text>",
+        ]
+    for value in x_ticks:
+        if _LEFT <= at_x(value) <= right:
+            marks.append(
+                f'<text x="{at_x(value):.1f}" y="{foot + 18}" text-anchor="middle">'
+                f"{_number(value)}</text>"
+            )
+    middle = (_TOP + foot) / 2
+    return [
+        *marks,
+        f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{foot}" y2="{foot}"/>',
+        f'<text x="{(_LEFT + right) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">'
+        f"{escape(x_label)}</text>",
+        f'<text x="14" y="{middle}" text-anchor="middle" '
+        f'transform="rotate(-90 14 {middle})">{escape(y_label)}</text>',
+    ]
+
+
+def _picture(title: str, marks: Sequence[str]) -> str:
+    return (
+        f'<svg class="plot" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
+        f'aria-label="{escape(title)}">' + "".join(marks) + "</svg>"
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}".replace("-", "\u2212")

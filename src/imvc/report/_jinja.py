@@ -1,0 +1,28 @@
+"""The one way from a template to a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["TEMPLATES", "template_environment"]
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def template_environment() -> Any:
+    """A jinja2 environment that escapes every text and refuses unknown names."""
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"the report needs {error.name}: pip install 'imvc[report]'",
+            name=error.name,
+        ) from error
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
