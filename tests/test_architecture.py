@@ -19,9 +19,15 @@ ROOMS = {
     "scale": {"views", "kernels"},
     "methods": {"views", "kernels", "scale", "metrics"},
     "testing": {"datasets", "metrics"},
+    "io": {"views", "datasets"},
+    "insight": {"views", "metrics", "methods", "kernels", "scale"},
     "experiments": {"methods", "datasets", "metrics"},
-    "report": {"experiments"},
-    "cli": {"experiments", "report", "methods", "datasets", "metrics"},
+    "report": {"experiments", "insight", "views"},
+    "workflow": {
+        *("io", "insight", "report", "methods", "datasets", "metrics", "views"),
+    },
+    "cli": {"experiments", "report", "methods", "datasets", "metrics", "io"}
+    | {"insight", "workflow"},
     "_files": set(),
 }
 CORE = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}

@@ -5,7 +5,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from imvc import datasets, experiments, metrics, report, testing
+    from imvc import datasets, experiments, io, metrics, report, testing, workflow
+    from imvc.insight import confidence, explain, inspect
     from imvc.methods import (
         DAIMC,
         GSRIMC,
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
         AnchorBridge,
         ImputeKMeans,
         compare,
+        estimate_cost,
         get_method,
         list_methods,
+        load_model,
     )
     from imvc.views import IncompleteViews, as_views
 
@@ -45,17 +48,31 @@ __all__ = [
     "UEAF",
     "as_views",
     "compare",
+    "confidence",
     "datasets",
+    "estimate_cost",
     "experiments",
+    "explain",
     "get_method",
+    "inspect",
+    "io",
     "list_methods",
+    "load_model",
     "metrics",
     "report",
     "testing",
+    "workflow",
 ]
 
-_ROOMS = ("datasets", "experiments", "metrics", "report", "testing")
-_FROM_VIEWS = ("IncompleteViews", "as_views")
+_ROOMS = ("datasets", "experiments", "io", "metrics", "report", "testing", "workflow")
+# Where names come from that are not in `methods`.
+_FROM = {
+    "IncompleteViews": "views",
+    "as_views": "views",
+    "confidence": "insight",
+    "explain": "insight",
+    "inspect": "insight",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -63,7 +80,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"imvc.{name}")
     if name in __all__:
-        room = import_module("imvc.views" if name in _FROM_VIEWS else "imvc.methods")
+        room = import_module(f"imvc.{_FROM.get(name, 'methods')}")
         globals()[name] = getattr(room, name)
         return globals()[name]
     raise AttributeError(f"module 'imvc' has no attribute {name!r}")
