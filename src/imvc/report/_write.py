@@ -13,6 +13,7 @@ from typing import Any
 from imvc._files import atomic_write
 from imvc.experiments import CITATION, Entry, RecordStore, Suite
 from imvc.report._figures import FORMATS, Figure, suite_figures
+from imvc.report._jinja import template_environment
 from imvc.report._ranks_table import ranks_table
 from imvc.report._suite_tables import suite_tables
 from imvc.report._table import Table
@@ -148,20 +149,7 @@ def render_page(sections: Sequence[Section]) -> str:
     -------
     str
     """
-    try:
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"the report needs {error.name}: pip install 'imvc[report]'",
-            name=error.name,
-        ) from error
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment()
     environment.filters["image"] = _image
     environment.filters["anchor"] = section_name
     page = environment.get_template("report.html.j2")
