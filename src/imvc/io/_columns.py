@@ -1,0 +1,149 @@
+"""From the typed columns of a table to ids, features and metadata.
+
+Text files, Parquet and Feather all come here as pyarrow tables. There are loops over
+columns, never over rows.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from imvc.io._arrow_types import ArrowColumns, Options, is_numeric, to_objects
+from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS
+from imvc.io._errors import input_error
+from imvc.io._ids import drop_blank_rows, id_text, pick_ids
+from imvc.io._table import FileTable, check_ids, check_table, refuse_repeats
+from imvc.io._text_columns import as_metadata, describe_columns, one_hot
+
+
+def table_from_columns(columns: ArrowColumns, options: Options) -> FileTable:
+    """Tell ids, numbers and text apart, and check the result."""
+    source = columns.source
+    id_column, ids, table = _take_ids(columns, options)
+    lines = columns.lines
+    numbers, texts = _numbers_and_texts(table, columns.likely_ids)
+    values, features = _dense(numbers, columns.n_rows), list(numbers)
+    if columns.block is not None:
+        values = np.hstack([values, columns.block]) if features else columns.block
+        features += columns.block_names
+    onehot: dict[str, tuple[str, ...]] = {}
+    if texts and options.non_numeric == "error":
+        raise input_error(
+            source,
+            f"has {describe_columns(texts, lines)}; drop them, or pass "
+            "non_numeric='onehot' (--non-numeric onehot).",
+        )
+    if texts and options.non_numeric == "onehot":
+        encoded = {key: one_hot(text, key, source) for key, text in texts.items()}
+        onehot = {key: kinds for key, (_, kinds) in encoded.items()}
+        values = np.hstack([values, *(block for block, _ in encoded.values())])
+        features += [f"{key}={kind}" for key in onehot for kind in onehot[key]]
+        columns.notes.append(f"one-hot encoded {describe_columns(texts, lines)}")
+    elif texts:
+        columns.notes.append(f"left out {describe_columns(texts, lines)}")
+    result = FileTable(
+        name=columns.name,
+        source=source,
+        ids=ids,
+        values=values,
+        features=tuple(features),
+        notes=tuple(columns.notes),
+        metadata={key: as_metadata(text) for key, text in texts.items()},
+        id_column=id_column,
+        onehot=onehot,
+    )
+    return check_table(result, lines)
+
+
+def metadata_from_columns(
+    columns: ArrowColumns, options: Options
+) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
+    """Ids and all other columns of a table as metadata, numbers included."""
+    id_column, ids, table = _take_ids(columns, options)
+    check_ids(columns.source, ids, id_column, columns.lines)
+    return ids, {
+        key: as_metadata(column)
+        for key, column in zip(table.column_names, table.columns)
+    }
+
+
+def _take_ids(
+    columns: ArrowColumns, options: Options
+) -> tuple[str | None, np.ndarray | None, Any]:
+    """Column of the ids, the ids, and the other columns."""
+    refuse_repeats(columns.source, columns.names)
+    if columns.n_rows == 0:
+        raise input_error(columns.source, "has a header and no rows below it.")
+    id_column = pick_ids(columns, options)
+    if id_column is None:
+        return None, None, columns.table
+    drop_blank_rows(columns, id_column)
+    ids = to_objects(id_text(columns.table.column(id_column)))
+    return id_column, ids, columns.table.drop([id_column])
+
+
+def numbers_in_text(column: Any, decimal_comma: bool = False) -> Any | None:
+    """Numbers that a text column holds, or None if any cell is something else."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(column.type):
+        return None
+    text = pc.utf8_trim_whitespace(column)
+    if decimal_comma:
+        fits = pc.match_substring_regex(text, rf"^({DECIMAL_COMMA})$")
+        swapped = pc.replace_substring(text, ",", ".")
+        text = pc.if_else(fits, swapped, text)
+    missing = pc.is_in(text, value_set=pa.array(NA_WORDS))
+    text = pc.if_else(missing, pa.scalar(None, pa.string()), text)
+    try:
+        return text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+
+
+def _numbers_and_texts(
+    table: Any, likely: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns by name: those that are numbers, and the others."""
+    numbers: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
+    for name, column in zip(table.column_names, table.columns):
+        if name == likely:  # read as text because it could have held ids
+            converted = numbers_in_text(column)
+            column = column if converted is None else converted
+        (numbers if is_numeric(column.type) else texts)[name] = column
+    return numbers, texts
+
+
+def _dense(columns: dict[str, Any], n: int) -> np.ndarray:
+    """Columns side by side, NaN where null, filled block of rows by block of rows."""
+    import pyarrow as pa
+
+    arrays = [_plain_numbers(column) for column in columns.values()]
+    narrow = arrays and all(
+        pa.types.is_float32(a.type) or pa.types.is_float16(a.type) for a in arrays
+    )
+    out = np.empty((n, len(arrays)), dtype=np.float32 if narrow else np.float64)
+    if not arrays:
+        return out
+    table = pa.table(arrays, names=[str(j) for j in range(len(arrays))])
+    start = 0
+    for batch in table.to_batches():
+        block = out[start : start + batch.num_rows]
+        for j, column in enumerate(batch.columns):
+            # Nulls of every type come out as NaN.
+            block[:, j] = column.to_numpy(zero_copy_only=False)
+        start += batch.num_rows
+    return out
+
+
+def _plain_numbers(column: Any) -> Any:
+    import pyarrow as pa
+
+    dtype = column.type
+    if pa.types.is_boolean(dtype):
+        return column.cast(pa.uint8())
+    if pa.types.is_decimal(dtype) or pa.types.is_null(dtype):
+        return column.cast(pa.float64())
+    return column

@@ -1,0 +1,73 @@
+"""The one error of this room, and how the errors of other libraries become it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+
+class InputError(ValueError):
+    """A file cannot be used as it is.
+
+    The message starts with the name of the file, and ``:line`` where there is one, and
+    ends with what to do.
+    """
+
+
+def input_error(source: str, problem: str, line: int | None = None) -> InputError:
+    """``InputError("file:line: problem")``."""
+    place = source if line is None else f"{source}:{line}"
+    return InputError(f"{place}: {problem}")
+
+
+@contextmanager
+def reading(source: str, kind: str) -> Iterator[None]:
+    """Turn whatever a foreign reader raises on a bad file into an InputError."""
+    try:
+        yield
+    except (InputError, ImportError):
+        raise
+    except PermissionError as error:
+        raise input_error(
+            source, "may not be read by this user; change its permissions."
+        ) from error
+    except MemoryError as error:
+        raise input_error(
+            source, f"does not fit into memory ({error}), or it is damaged."
+        ) from error
+    # Readers meet damage in many places, and each raises in its own way.
+    except Exception as error:
+        raise input_error(
+            source,
+            f"cannot be read as {kind} ({_one_line(error)}); it may be damaged or "
+            "truncated: make it again.",
+        ) from error
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def need(package: str, source: str) -> Any:
+    """Import an optional package, or say which extra brings it."""
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise ImportError(
+            f"{source}: reading it needs {package.split('.')[0]}: "
+            "pip install 'imvc[io]'."
+        ) from error
+
+
+def shown(items: Sequence[Any], limit: int = 3) -> str:
+    """First few items for a message: ``'a', 'b', 'c' and 7 more``."""
+    text = ", ".join(_short(item) for item in items[:limit])
+    more = len(items) - limit
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def _short(item: Any) -> str:
+    text = repr(item.item() if hasattr(item, "item") else item)
+    return text if len(text) <= 60 else text[:56] + "...'"

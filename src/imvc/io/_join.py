@@ -1,0 +1,178 @@
+"""Joining tables by id, and errors where that cannot be what was meant."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from imvc.io._errors import InputError, input_error, need, shown
+from imvc.io._table import FileTable
+from imvc.views import IncompleteViews
+from imvc.views._frames import Table
+from imvc.views._frames import join_tables as join_frames
+from imvc.views._values import clean_view
+
+
+def settle_ids(tables: list[FileTable]) -> tuple[list[FileTable], list[str]]:
+    """Let all tables have ids or none; row numbers give way to tables without ids."""
+    bare = [table for table in tables if table.ids is None]
+    if not bare:
+        return tables, []
+    if len(bare) < len(tables):
+        named = [table for table in tables if table.ids is not None]
+        if not all(_counts_rows(table) for table in named):
+            strict = next(table for table in named if not _counts_rows(table))
+            assert strict.ids is not None
+            raise input_error(
+                bare[0].source,
+                f"has no ids, while {strict.source} has (e.g. {strict.ids[0]!r}); name "
+                "the id column (--id), or give all files without ids and with rows in "
+                "the same order.",
+            )
+        tables = [replace(table, ids=None) for table in tables]
+    sizes = {table.source: table.n_rows for table in tables}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{source} {n}" for source, n in sizes.items())
+        raise input_error(
+            tables[0].source,
+            f"the files have no ids and different numbers of rows ({listed}); name the "
+            "id column (--id), or give one row per sample in every file.",
+        )
+    if len(bare) < len(tables):
+        return tables, ["files joined by row: what ids there are only count rows"]
+    return tables, []
+
+
+def _counts_rows(table: FileTable) -> bool:
+    """Ids that are nothing but 0, 1, 2, ..., as pandas writes them."""
+    assert table.ids is not None
+    first = str(table.ids[0])
+    if first not in ("0", "1"):
+        return False
+    start = int(first)
+    counted = np.arange(start, start + table.n_rows).astype(str)
+    return bool((table.ids.astype(str) == counted).all())
+
+
+def check_overlap(tables: Sequence[FileTable], *, strict: bool) -> list[str]:
+    """Refuse files whose ids match no other file; a note where that is allowed.
+
+    Parameters
+    ----------
+    tables : sequence of FileTable
+        All with ids, or all without.
+    strict : bool
+        Whether files that share no sample are an error: new samples may share none.
+    """
+    if len(tables) < 2 or tables[0].ids is None:
+        return []
+    ids = [set(table.ids.tolist()) for table in tables if table.ids is not None]
+    features = [set(table.features) for table in tables]
+    rest = [[ids[u] for u in range(len(ids)) if u != v] for v in range(len(ids))]
+    for v, table in enumerate(tables):
+        matching = {f for f in features[v] if any(f in other for other in rest[v])}
+        if matching:
+            shared = len(ids[v] & set().union(*rest[v]))
+            _refuse_wrong_way_round(table, matching, shared)
+    alone = [v for v in range(len(ids)) if all(map(ids[v].isdisjoint, rest[v]))]
+    if alone and strict:
+        raise _no_overlap(tables, alone[0], set().union(*rest[alone[0]]), features)
+    if alone:
+        names = ", ".join(tables[v].source for v in alone)
+        return [f"{names}: no sample is in another file"]
+    if all(_counts_rows(table) for table in tables) and len({len(i) for i in ids}) > 1:
+        return ["ids only count rows, and files have different lengths: check --id"]
+    return []
+
+
+def _refuse_wrong_way_round(table: FileTable, matching: set[str], shared: int) -> None:
+    """Columns called like the samples of the other files are samples."""
+    n_columns = len(table.features)
+    if len(matching) > 2 * shared and len(matching) >= max(2, n_columns / 2):
+        raise input_error(
+            table.source,
+            f"{len(matching)} of its {n_columns} columns are called like the samples "
+            f"of the other files, e.g. {min(matching)!r}, and only {shared} of its "
+            f"rows: the samples seem to be in columns; pass transpose={table.name!r} "
+            f"(--transpose {table.name}).",
+        )
+
+
+def _no_overlap(
+    tables: Sequence[FileTable], v: int, others: set[str], features: list[set[str]]
+) -> InputError:
+    table = tables[v]
+    assert table.ids is not None
+    message = (
+        f"its ids, e.g. {shown(table.ids[:2].tolist())}, match none of the other "
+        f"files, e.g. {shown(_first_ids(tables, v))}"
+    )
+    for u, other in enumerate(tables):
+        common = features[v] & features[u]
+        if u != v and len(common) >= max(2, 0.5 * min(map(len, features))):
+            return input_error(
+                table.source,
+                f"{message}; but its columns and those of {other.source} have "
+                f"{len(common)} names in common, e.g. {min(common)!r}: if samples are "
+                "in columns, pass transpose=True (--transpose all); else name the id "
+                "column (--id).",
+            )
+    alike = {_plain(i) for i in table.ids.tolist()} & {_plain(i) for i in others}
+    if alike:
+        message += (
+            f"; {len(alike)} would match but for case, punctuation or leading zeros: "
+            "write the ids the same way in all files"
+        )
+    else:
+        message += "; name the right id column (--id), or leave the file out"
+    return input_error(table.source, message + ".")
+
+
+def _first_ids(tables: Sequence[FileTable], v: int) -> list[str]:
+    other = next(t for u, t in enumerate(tables) if u != v)
+    return [] if other.ids is None else other.ids[:2].tolist()
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]", "", text.casefold()).lstrip("0")
+
+
+def join_tables(tables: Sequence[FileTable]) -> IncompleteViews:
+    """Outer join on the ids, or by row, through the machinery of `imvc.views`.
+
+    Numbers are not copied.
+    """
+    frames = [Table(t.name, t.values, _index(t), t.features) for t in tables]
+    joined = join_frames(frames)
+    arrays: list[Any] = []
+    seen = np.empty((joined.n_samples, len(frames)), dtype=bool)
+    for v, (frame, position) in enumerate(zip(frames, joined.positions)):
+        wanted = np.ones(frame.X.shape[0], dtype=bool)
+        X_v, observed = clean_view(frame, wanted, "error")
+        arrays.append(X_v)
+        if position is not None:
+            present = position >= 0
+            present[present] = observed[position[present]]
+            observed = present
+        seen[:, v] = observed
+    ids = None
+    if joined.index is not None:
+        ids = np.asarray(joined.index.to_numpy(), dtype=object)
+    return IncompleteViews(
+        arrays=tuple(arrays),
+        mask=seen,
+        names=tuple(frame.name for frame in frames),
+        positions=joined.positions,
+        sample_ids=ids,
+        feature_names=tuple(frame.feature_names for frame in frames),
+        join_report=joined.report,
+    )
+
+
+def _index(table: FileTable) -> Any:
+    if table.ids is None:
+        return None
+    pandas = need("pandas", table.source)
+    return pandas.Index(table.ids, dtype=object)

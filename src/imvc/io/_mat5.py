@@ -1,0 +1,190 @@
+"""Whether a MATLAB 5 file is sound enough to be handed to SciPy.
+
+SciPy's reader trusts the types and sizes in the file, and some wrong ones end the
+process. So the structure is walked first: every element within the one that holds it,
+every array as long as its dimensions say.
+"""
+
+import math
+import struct
+import zlib
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+_NUMBER_BYTES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
+_INT8, _INT32, _UINT32, _MATRIX, _PACKED = 1, 5, 6, 14, 15
+_TEXT = (1, 2, 4, 16, 17, 18)
+_CELL, _STRUCT, _CHAR, _SPARSE = 1, 2, 4, 5
+_NUMERIC_CLASSES = range(6, 16)
+_DEPTH = 20
+
+
+class _Element(NamedTuple):
+    kind: int
+    start: int
+    stop: int
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+
+class Damaged(ValueError):
+    """The structure is not that of a MATLAB 5 file."""
+
+
+def is_mat5(head: bytes) -> bool:
+    """Tell version 5 (and 6, 7) from 4 and 7.3 by the first 128 bytes."""
+    return len(head) == 128 and 0 not in head[:4] and _major(head) == 1
+
+
+def _major(head: bytes) -> int:
+    return head[125] if head[126:128] == b"IM" else head[124]
+
+
+def sound_variables(data: bytes, memory: int) -> list[str]:
+    """Names of the variables that can be read: numbers, text, cells and structs.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    memory : int
+        What packed variables may unpack to, in bytes.
+    """
+    order = "<" if data[126:128] == b"IM" else ">"
+    if data[126:128] not in (b"IM", b"MI"):
+        raise Damaged("no mark of byte order")
+    names = []
+    for element in _elements(data, 128, len(data), order):
+        inside, start, stop = data, element.start, element.stop
+        if element.kind == _PACKED:
+            inside = _unpack(data[start:stop], memory)
+            (matrix,) = _elements(inside, 0, len(inside), order)
+            element, start, stop = matrix, matrix.start, matrix.stop
+        if element.kind != _MATRIX:
+            raise Damaged(f"an element of type {element.kind}")
+        name, known = _check_matrix(inside, start, stop, order, 0)
+        if known:
+            names.append(name)
+    return names
+
+
+def _unpack(packed: bytes, memory: int) -> bytes:
+    worker = zlib.decompressobj()
+    data = worker.decompress(packed, memory)
+    if not worker.eof:
+        raise Damaged("a packed variable that does not end")
+    return data
+
+
+def _elements(data: bytes, start: int, stop: int, order: str) -> Iterator[_Element]:
+    while start < stop:
+        if start + 8 > stop:
+            raise Damaged("an element without its head")
+        word, size = struct.unpack_from(f"{order}II", data, start)
+        if word >> 16:  # up to four bytes, kept in the head itself
+            element = _Element(word & 0xFFFF, start + 4, start + 4 + (word >> 16))
+            if element.size > 4:
+                raise Damaged("a small element that is not small")
+            start += 8
+        else:
+            element = _Element(word, start + 8, start + 8 + size)
+            start = element.stop
+            if element.kind != _PACKED:
+                start += -size % 8
+        if element.stop > stop:
+            raise Damaged("an element longer than what holds it")
+        yield element
+
+
+def _check_matrix(
+    data: bytes, start: int, stop: int, order: str, depth: int
+) -> tuple[str, bool]:
+    """Name of a variable, and whether it is of a kind that is understood."""
+    if depth > _DEPTH:
+        raise Damaged("cells in cells without end")
+    if start == stop:
+        return "", True
+    parts = list(_elements(data, start, stop, order))
+    if len(parts) < 3 or (parts[0].kind, parts[0].size) != (_UINT32, 8):
+        raise Damaged("a variable without flags")
+    (flags,) = struct.unpack_from(f"{order}I", data, parts[0].start)
+    kind, is_complex = flags & 0xFF, bool(flags & 0x0800)
+    if kind not in (_CELL, _STRUCT, _CHAR, _SPARSE, *_NUMERIC_CLASSES):
+        return "", False
+    n, shape = _dimensions(data, parts[1], order)
+    if parts[2].kind != _INT8:
+        raise Damaged("a variable without a name")
+    name = data[parts[2].start : parts[2].stop].decode("latin-1")
+    rest = parts[3:]
+    if kind in _NUMERIC_CLASSES:
+        _check_arrays(rest, n, 1 + is_complex)
+    elif kind == _SPARSE:
+        _check_sparse(data, rest, shape, is_complex, order)
+    elif kind == _CHAR:
+        if len(rest) != 1 or rest[0].kind not in _TEXT:
+            raise Damaged("a text without letters")
+    else:
+        if kind == _STRUCT:
+            rest, n = _fields(data, rest, n, order)
+        if len(rest) != n or any(part.kind != _MATRIX for part in rest):
+            raise Damaged("cells that do not fit their size")
+        inner = [_check_matrix(data, p.start, p.stop, order, depth + 1) for p in rest]
+        return name, all(known for _, known in inner)
+    return name, True
+
+
+def _dimensions(data: bytes, part: _Element, order: str) -> tuple[int, list[int]]:
+    if part.kind != _INT32 or part.size % 4 or not 8 <= part.size <= 128:
+        raise Damaged("a variable without dimensions")
+    shape = struct.unpack_from(f"{order}{part.size // 4}i", data, part.start)
+    if min(shape) < 0:
+        raise Damaged("negative dimensions")
+    return math.prod(shape), list(shape)
+
+
+def _check_arrays(parts: list[_Element], n: int, n_parts: int) -> None:
+    if len(parts) != n_parts:
+        raise Damaged("an array without its numbers")
+    for part in parts:
+        width = _NUMBER_BYTES.get(part.kind)
+        if width is None or part.size != n * width:
+            raise Damaged("an array that is not as long as its dimensions say")
+
+
+def _check_sparse(
+    data: bytes, parts: list[_Element], shape: list[int], is_complex: bool, order: str
+) -> None:
+    if len(parts) != 3 + is_complex or len(shape) != 2:
+        raise Damaged("a sparse matrix without its parts")
+    rows, starts, *values = parts
+    if rows.kind != _INT32 or starts.kind != _INT32:
+        raise Damaged("a sparse matrix with odd indices")
+    if rows.size % 4 or starts.size != 4 * (shape[1] + 1):
+        raise Damaged("a sparse matrix with too few indices")
+    bounds = struct.unpack_from(f"{order}{shape[1] + 1}i", data, starts.start)
+    n = bounds[-1]
+    ascending = all(a <= b for a, b in pairwise(bounds))
+    if bounds[0] != 0 or not ascending or n > rows.size // 4:
+        raise Damaged("a sparse matrix whose columns do not follow each other")
+    found = struct.unpack_from(f"{order}{n}i", data, rows.start)
+    if n and not 0 <= min(found) <= max(found) < shape[0]:
+        raise Damaged("a sparse matrix with rows out of bounds")
+    for part in values:
+        width = _NUMBER_BYTES.get(part.kind)
+        if width is None or part.size < n * width:
+            raise Damaged("a sparse matrix with too few values")
+
+
+def _fields(
+    data: bytes, parts: list[_Element], n: int, order: str
+) -> tuple[list[_Element], int]:
+    """Elements of a struct array, and how many there must be."""
+    if len(parts) < 2 or (parts[0].kind, parts[0].size) != (_INT32, 4):
+        raise Damaged("a struct without fields")
+    (width,) = struct.unpack_from(f"{order}i", data, parts[0].start)
+    if parts[1].kind != _INT8 or width < 1 or parts[1].size % width:
+        raise Damaged("a struct without names of fields")
+    return parts[2:], n * (parts[1].size // width)

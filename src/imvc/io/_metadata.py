@@ -1,0 +1,109 @@
+"""What is known of samples beside their features, brought into one order."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from imvc.io._arrow_types import Options
+from imvc.io._columns import metadata_from_columns
+from imvc.io._errors import input_error, need, reading, shown
+from imvc.io._read import read_columns
+from imvc.io._table import FileTable
+
+_NOTHING = np.array(None, dtype=object)
+
+
+def gather_metadata(
+    tables: Sequence[FileTable], sample_ids: np.ndarray | None, path: Any = None
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Metadata of all tables and of a file of its own, per sample, and notes.
+
+    Parameters
+    ----------
+    tables : sequence of FileTable
+    sample_ids : ndarray of object or None
+        The samples; None if they are the rows of the tables.
+    path : path-like, optional
+        A table of metadata with ids.
+
+    Returns
+    -------
+    columns : dict of str to ndarray of object
+        None where unknown. A name that two tables use for different things is kept
+        for the first and followed by the view for the others.
+    notes : list of str
+    """
+    columns: dict[str, np.ndarray] = {}
+    for table in tables:
+        at = _places(table.ids, sample_ids, table.n_rows)
+        for name, values in table.metadata.items():
+            _add(columns, name, _aligned(values, at), table.name)
+    if path is None:
+        return columns, []
+    own, notes = _read_own(path, sample_ids, tables[0].n_rows)
+    # What the user gave for the purpose comes before what was found in the files.
+    return {**own, **{k: v for k, v in columns.items() if k not in own}}, notes
+
+
+def _read_own(
+    path: Any, sample_ids: np.ndarray | None, n: int
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    source = str(path)
+    options = Options(block=False)
+    found = read_columns(path, options)
+    with reading(source, "a table of metadata"):
+        ids, columns = metadata_from_columns(found, options)
+    notes = [f"{source}: {note}" for note in found.notes]
+    n_rows = len(next(iter(columns.values()), ())) if ids is None else len(ids)
+    if ids is None and sample_ids is not None:
+        raise input_error(source, "has no ids while the views have; add the id column.")
+    if sample_ids is None and n_rows != n:
+        raise input_error(
+            source, f"has {n_rows} rows and the views have {n}, and no ids join them."
+        )
+    at = _places(None if sample_ids is None else ids, sample_ids, n)
+    known = int((at >= 0).sum())
+    if known == 0 and sample_ids is not None and ids is not None:
+        raise input_error(
+            source,
+            f"its ids, e.g. {shown(ids[:2].tolist())}, match no sample, e.g. "
+            f"{shown(sample_ids[:2].tolist())}; check the id column.",
+        )
+    if known < len(at):
+        notes.append(f"{source}: {len(at) - known} samples have no metadata")
+    return {name: _aligned(values, at) for name, values in columns.items()}, notes
+
+
+def _places(
+    ids: np.ndarray | None, sample_ids: np.ndarray | None, n: int
+) -> np.ndarray:
+    """Row of each sample, -1 where there is none."""
+    if ids is None or sample_ids is None:
+        return np.arange(n)
+    pandas = need("pandas", "metadata")
+    index = pandas.Index(ids, dtype=object)
+    return index.get_indexer(pandas.Index(sample_ids, dtype=object))
+
+
+def _aligned(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    aligned = np.empty(len(at), dtype=object)
+    known = at >= 0
+    aligned[known] = values[at[known]]
+    aligned[aligned != aligned] = None  # NaN
+    return aligned
+
+
+def _add(
+    columns: dict[str, np.ndarray], name: str, values: np.ndarray, view: str
+) -> None:
+    """Merge a column with what is known under its name, or keep it apart."""
+    old = columns.get(name)
+    if old is None:
+        columns[name] = values
+        return
+    both = (old != _NOTHING) & (values != _NOTHING)
+    if (old[both] == values[both]).all():
+        columns[name] = np.where(old != _NOTHING, old, values)
+    else:
+        columns[f"{name} ({view})"] = values

@@ -1,0 +1,201 @@
+"""Preparation: what is done to the numbers of a file before they are clustered.
+
+What is learnt (which columns, which means and scales) is learnt from the observed
+cells of the training tables and kept, so that new samples get the same treatment.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+from imvc.io._match import match_views
+from imvc.io._prepare_view import (
+    ViewPreparation,
+    ViewSteps,
+    apply_view,
+    fit_view,
+    view_from_dict,
+    view_to_dict,
+)
+from imvc.io._table import FileTable
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What to do to the views of files; per view where a mapping is given.
+
+    Parameters
+    ----------
+    impute : bool, default False
+        Fill cells that are empty inside a row that is not by the mean of their column.
+        Without it such cells are an error. A row without any number is no error: the
+        sample lacks this view.
+    log1p : tuple of str or bool, default ()
+        Views of counts to take log(1 + x) of; True for all.
+    scale : {"standard", "none"} or mapping of view to these, optional
+        "standard": mean 0 and standard deviation 1 over the observed rows. A constant
+        column becomes 0. A sparse view is divided by its deviation and not centred.
+    top_variance : int or mapping of view to int, optional
+        Keep so many columns of largest variance (after log1p), in their order.
+
+    Examples
+    --------
+    ``Preparation(log1p=("rna",), top_variance={"rna": 2000}, scale="standard")``
+    """
+
+    impute: bool = False
+    log1p: tuple[str, ...] | bool = ()
+    scale: str | Mapping[str, str] | None = None
+    top_variance: int | Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        for scale in _values(self.scale):
+            if scale not in ("standard", "none", None):
+                raise ValueError(
+                    f"scale={scale!r} is unknown; pass 'standard' or 'none'."
+                )
+        for top in _values(self.top_variance):
+            if top is not None and (not isinstance(top, Integral) or top < 1):
+                raise ValueError(
+                    f"top_variance={top!r} must be an integer of at least 1."
+                )
+        if not isinstance(self.log1p, bool):
+            names = (self.log1p,) if isinstance(self.log1p, str) else self.log1p
+            object.__setattr__(self, "log1p", tuple(names))
+
+    def for_view(self, name: str) -> "ViewSteps":
+        """What is asked for one view."""
+        logged = self.log1p if isinstance(self.log1p, bool) else name in self.log1p
+        scale = _of_view(self.scale, name)
+        return ViewSteps(
+            bool(logged), scale == "standard", _of_view(self.top_variance, name)
+        )
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Refuse steps for views that are not there."""
+        asked: dict[str, Any] = {
+            "log1p": () if isinstance(self.log1p, bool) else self.log1p,
+            "scale": self.scale if isinstance(self.scale, Mapping) else (),
+            "top_variance": (
+                self.top_variance if isinstance(self.top_variance, Mapping) else ()
+            ),
+        }
+        for step, views in asked.items():
+            unknown = [view for view in views if view not in names]
+            if unknown:
+                raise ValueError(
+                    f"{step} names the views {unknown}, which are unknown; the views "
+                    f"are {list(names)}."
+                )
+
+
+def _values(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, Mapping) else [value]
+
+
+def _of_view(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else value
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPreparation:
+    """A preparation with what it learnt from the training tables; JSON-able.
+
+    Made by `FittedPreparation.fit` or `from_dict`.
+
+    Attributes
+    ----------
+    views : tuple of ViewPreparation
+        What was learnt, per view of the fit.
+    impute : bool
+        Whether empty cells are filled.
+    non_numeric : str
+        How text columns were read.
+    notes : dict of str to list of str
+        What the fit decided, by the name of the view; not kept in files.
+    """
+
+    views: tuple[ViewPreparation, ...]
+    impute: bool
+    non_numeric: str = "drop"
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def fit(
+        cls,
+        tables: Sequence[FileTable],
+        preparation: Preparation | None = None,
+        *,
+        non_numeric: str = "drop",
+    ) -> "FittedPreparation":
+        """Learn columns, means and scales from the observed cells of `tables`."""
+        preparation = preparation or Preparation()
+        preparation.check_names([table.name for table in tables])
+        notes: dict[str, list[str]] = {table.name: [] for table in tables}
+        views = tuple(
+            fit_view(
+                table,
+                preparation.for_view(table.name),
+                preparation.impute,
+                notes[table.name],
+            )
+            for table in tables
+        )
+        return cls(views, preparation.impute, non_numeric, notes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the views of the fit."""
+        return tuple(view.name for view in self.views)
+
+    def apply(self, tables: Sequence[FileTable]) -> list[FileTable]:
+        """Give tables the treatment of the fit.
+
+        Parameters
+        ----------
+        tables : sequence of FileTable
+            Views of the fit, matched by name, else by their features, else by position.
+            Some may be absent.
+
+        Returns
+        -------
+        list of FileTable
+            With the names and the columns of the fit.
+        """
+        found = match_views(self.views, tables)
+        return [apply_view(v, t, self.impute) for v, t in zip(found, tables)]
+
+    def apply_to_training(self, tables: Sequence[FileTable]) -> list[FileTable]:
+        """`apply` for the tables of the fit: columns not kept are no news there."""
+        return [
+            apply_view(v, t, self.impute, tell_extra=False)
+            for v, t in zip(self.views, tables)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in JSON's types."""
+        return {
+            "format": _FORMAT,
+            "impute": self.impute,
+            "non_numeric": self.non_numeric,
+            "views": [view_to_dict(view) for view in self.views],
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, Any]) -> "FittedPreparation":
+        """The inverse of `to_dict`; a ValueError if `d` is something else."""
+        try:
+            if d["format"] > _FORMAT:
+                raise ValueError("it is of a newer version; upgrade imvc")
+            return cls(
+                views=tuple(view_from_dict(view) for view in d["views"]),
+                impute=bool(d["impute"]),
+                non_numeric=str(d["non_numeric"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(
+                f"the preparation of the model cannot be read ({error})."
+            ) from error

@@ -1,0 +1,208 @@
+"""read_file: one file of any known kind as tables."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from imvc.io._arrow import read_feather, read_parquet
+from imvc.io._arrow_types import ArrowColumns, Options
+from imvc.io._columns import table_from_columns
+from imvc.io._errors import input_error, reading
+from imvc.io._hdf5 import read_h5ad, read_h5mu
+from imvc.io._matlab import read_matlab
+from imvc.io._matrix_market import read_mtx
+from imvc.io._numpy import read_npy, read_npz
+from imvc.io._open import PACKED, check_path, magic
+from imvc.io._table import FileTable, transposed
+from imvc.io._text import read_text
+
+_TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
+# Readers of tables with typed columns, and readers of matrices.
+_COLUMNS: dict[str, Callable[..., ArrowColumns]] = {
+    **dict.fromkeys(_TEXT, read_text),
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".feather": read_feather,
+    ".arrow": read_feather,
+    ".ipc": read_feather,
+}
+_MATRICES: dict[str, Callable[..., list[FileTable]]] = {
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mat": read_matlab,
+    ".h5ad": read_h5ad,
+    ".h5mu": read_h5mu,
+    ".mtx": read_mtx,
+}
+_MAY_BE_PACKED = (*_TEXT, ".mtx")
+_REMEDIES = {
+    ".xlsx": "save the sheet as CSV",
+    ".xls": "save the sheet as CSV",
+    ".ods": "save the sheet as CSV",
+    ".rds": "write it from R with write.csv or arrow::write_parquet",
+    ".rdata": "write it from R with write.csv or arrow::write_parquet",
+    ".pkl": "pickles are never loaded; save the table as Parquet or .npz",
+    ".pickle": "pickles are never loaded; save the table as Parquet or .npz",
+    ".zip": "unpack it and give the files in it",
+    ".tar": "unpack it and give the files in it",
+    ".h5": "rename it to .h5ad or .h5mu if it is AnnData or MuData",
+    ".hdf5": "rename it to .h5ad or .h5mu if it is AnnData or MuData",
+    ".loom": "convert it to .h5ad",
+    ".json": "convert it to CSV",
+}
+_NON_NUMERIC = ("drop", "onehot", "error")
+
+
+def read_file(
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    id_column: str | None = None,
+    non_numeric: str = "drop",
+    layer: str | None = None,
+    transpose: bool = False,
+) -> list[FileTable]:
+    """Read the views of one file.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV, TSV or other delimited text (also .gz, .bz2, .xz, .zst), Parquet, Feather
+        or Arrow, .npy, .npz, .mat, .h5ad, .h5mu, .mtx. The ending tells the kind;
+        text is assumed for endings that are unknown.
+    name : str, optional
+        Name of the view; by default the file's name without endings. For a file with
+        several views, what their names start with.
+    id_column : str, optional
+        The column with the ids. By default an index that the file itself names, a
+        first column without a name or called like ids (``id``, ``sample``, ...), or
+        the first text column whose values all differ.
+    non_numeric : {"drop", "onehot", "error"}, default "drop"
+        What to do about text columns: keep them as metadata and tell so in the notes,
+        turn each into features ``column=value``, or raise.
+    layer : str, optional
+        For .h5ad and .h5mu: a layer, ``"raw"``, or an embedding of ``obsm`` to read
+        instead of ``X``.
+    transpose : bool, default False
+        Whether samples are in the columns of the file.
+
+    Returns
+    -------
+    list of FileTable
+        Several for .h5mu, for .npz with X0, X1, ..., and for .mat with several
+        matrices; else one.
+
+    Raises
+    ------
+    InputError
+        The file cannot be used; the message names it, the line where there is one, and
+        the remedy.
+
+    Notes
+    -----
+    Text: separator (comma, semicolon, tab, bar, blanks), encoding, decimal comma and
+    header are found out and told in the notes; row names as R writes them are ids.
+
+    ``.npz``: the views as X0, X1, ... or under names of their own, or one SciPy sparse
+    matrix; optionally ``ids``, ``mask`` (samples x views) and ``features0``, ...
+
+    ``.mtx``: names in ``<stem>.rows`` and ``<stem>.cols`` beside it, one per line.
+
+    Nothing is ever unpickled, and no other file than these is opened.
+
+    Examples
+    --------
+    ``read_file("genes.tsv.gz", id_column="patient")[0].values``
+    """
+    options = Options(id_column=id_column, non_numeric=non_numeric, layer=layer)
+    return read_with(path, name, options, transpose)
+
+
+def read_with(
+    path: Any, name: str | None, options: Options, transpose: bool = False
+) -> list[FileTable]:
+    """`read_file` with its options in one object."""
+    if options.non_numeric not in _NON_NUMERIC:
+        raise ValueError(
+            f"non_numeric={options.non_numeric!r} is unknown; pass 'drop', 'onehot' or "
+            "'error'."
+        )
+    source, path = str(path), Path(path)
+    check_path(path, source)
+    kind, stem = kind_and_stem(path, source)
+    if kind in _COLUMNS:
+        columns = _COLUMNS[kind](path, source, name or stem, options)
+        with reading(source, "a table"):
+            tables = [table_from_columns(columns, options)]
+    else:
+        if options.id_column is not None and kind != ".h5ad" and kind != ".h5mu":
+            _refuse_id_column(source, kind, options.id_column)
+        tables = _MATRICES[kind](path, source, name or stem, options)
+        tables = [_with_obs_ids(table, options) for table in tables]
+    if name is not None and len(tables) > 1:
+        tables = [replace(t, name=f"{name}.{t.name}") for t in tables]
+    with reading(source, "a table"):
+        return [transposed(t) for t in tables] if transpose else tables
+
+
+def read_columns(path: Any, options: Options) -> ArrowColumns:
+    """The typed columns of a text, Parquet or Feather file, for metadata."""
+    source, path = str(path), Path(path)
+    check_path(path, source)
+    kind, stem = kind_and_stem(path, source)
+    if kind not in _COLUMNS:
+        raise input_error(
+            source, "is no table of metadata; give a CSV, TSV or Parquet file."
+        )
+    return _COLUMNS[kind](path, source, stem, options)
+
+
+def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
+    """What reads a file, as an ending, and the name of the file without endings."""
+    inner, kind = path, path.suffix.lower()
+    if kind in PACKED:
+        inner = Path(path.stem)
+        kind = inner.suffix.lower()
+        if kind not in _MAY_BE_PACKED and kind in {**_COLUMNS, **_MATRICES}:
+            raise input_error(source, "is packed; unpack it first.")
+    if kind in _COLUMNS or kind in _MATRICES:
+        return kind, inner.name[: -len(kind)] or inner.name
+    if kind in _REMEDIES:
+        raise input_error(source, f"{kind} files are not read; {_REMEDIES[kind]}.")
+    with reading(source, "a file"):
+        found = magic(path) if path.suffix.lower() not in PACKED else None
+    if found:
+        raise input_error(source, f"is {found[0]}; {found[1]}.")
+    return ".txt", inner.stem
+
+
+def _refuse_id_column(source: str, kind: str, column: str) -> None:
+    raise input_error(
+        source,
+        f"{kind} files have no columns with names, so none is {column!r}; give the "
+        "id column for the other files only, or save this one as CSV with ids.",
+    )
+
+
+def _with_obs_ids(table: FileTable, options: Options) -> FileTable:
+    """Ids of an AnnData table from a column of obs instead of its index."""
+    from imvc.io._table import check_table, id_strings
+
+    column = options.id_column
+    if column is None:
+        column = options.id_hint if options.id_hint in table.metadata else None
+    if column is None:
+        return table
+    if column not in table.metadata:
+        raise input_error(
+            table.source,
+            f"obs has no column {column!r} for the ids; it has "
+            f"{', '.join(map(repr, list(table.metadata)[:5])) or 'none'}.",
+        )
+    metadata = {k: v for k, v in table.metadata.items() if k != column}
+    ids = id_strings(table.metadata[column])
+    return check_table(
+        replace(table, ids=ids, metadata=metadata, id_column=column)
+    ).with_notes(f"ids from column {column!r} of obs")

@@ -1,0 +1,253 @@
+"""FileTable: one view as it was read from a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from imvc.io._errors import input_error
+
+
+@dataclass(frozen=True, eq=False)
+class FileTable:
+    """One view as read from a file: numbers, ids and what was decided on the way.
+
+    Parameters
+    ----------
+    name : str
+        Name of the view; by default the file's name without its endings.
+    source : str
+        The file as it was given, with ``::key`` for one of several views in a file.
+    ids : ndarray of object (str), shape (n,), or None
+        One id per row; None when the file has none and rows count.
+    values : ndarray or csr_array, shape (n, d)
+        float32 or float64; NaN where a cell is empty.
+    features : tuple of str
+        Names of the columns.
+    notes : tuple of str
+        What was decided: separator, encoding, id column, columns left out, ...
+    metadata : dict of str to ndarray of object, shape (n,)
+        Columns that are no features, such as text; None where a cell is empty.
+    id_column : str or None
+        The column that `ids` were read from.
+    onehot : mapping of str to tuple of str
+        Text columns that became features ``column=value``, with their values.
+    """
+
+    name: str
+    source: str
+    ids: np.ndarray | None
+    values: Any
+    features: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    metadata: dict[str, np.ndarray] = field(default_factory=dict)
+    id_column: str | None = None
+    onehot: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[0])
+
+    def row(self, i: int) -> str:
+        """How a message calls row `i`: by its id where there is one."""
+        return f"row {i}" if self.ids is None else f"row {str(self.ids[i])!r}"
+
+    def with_notes(self, *notes: str) -> "FileTable":
+        """Return the table with more notes."""
+        return replace(self, notes=self.notes + notes)
+
+    def __repr__(self) -> str:
+        n, d = self.values.shape
+        ids = "no ids" if self.ids is None else "ids"
+        return f"<FileTable {self.name!r}: {n} rows, {d} features, {ids}>"
+
+
+def float_values(values: Any) -> Any:
+    """Floating and C-ordered or CSR; float32 stays, all else becomes float64."""
+    narrow = values.dtype.kind == "f" and values.dtype.itemsize <= 4
+    dtype = np.float32 if narrow else np.float64
+    if sp.issparse(values):
+        values = sp.csr_array(values).astype(dtype, copy=False)
+        values.sum_duplicates()
+        return values
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def number_names(n: int) -> tuple[str, ...]:
+    """Names of columns that have none: ``column 1``, ``column 2``, ..."""
+    return tuple(f"column {j}" for j in range(1, n + 1))
+
+
+def id_strings(values: Any) -> np.ndarray:
+    """Ids as stripped text in an object array; whole floats lose their ``.0``."""
+    values = np.asarray(values)
+    if values.dtype.kind == "f" and np.isfinite(values).all():
+        whole = values.astype(np.int64)
+        values = whole if (whole == values).all() else values
+    ids = np.empty(len(values), dtype=object)
+    if values.dtype.kind == "S":
+        ids[:] = np.char.strip(np.char.decode(values, "utf-8", "replace")).tolist()
+    elif values.dtype.kind == "O":
+        ids[:] = [_id_text(value) for value in values.tolist()]
+    else:
+        ids[:] = np.char.strip(values.astype(str)).tolist()
+    return ids
+
+
+def _id_text(value: Any) -> str:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "" if value is None else str(value).strip()
+
+
+def check_table(table: FileTable, lines: Any = None) -> FileTable:
+    """Refuse what no view may have: no rows, no features, bad ids, infinities.
+
+    Parameters
+    ----------
+    table : FileTable
+    lines : callable, optional
+        The line of the file that holds a row.
+    """
+    n, d = table.values.shape
+    if n == 0:
+        raise input_error(table.source, "has no rows; give one row per sample.")
+    if d == 0:
+        raise input_error(
+            table.source,
+            "has no column of numbers; check the separator, or pass "
+            "non_numeric='onehot' (--non-numeric onehot) to use text columns.",
+        )
+    _check_lengths(table)
+    check_ids(table.source, table.ids, table.id_column, lines)
+    refuse_repeats(table.source, table.features)
+    _check_finite(table, lines)
+    return table
+
+
+def _check_lengths(table: FileTable) -> None:
+    n, d = table.values.shape
+    if len(table.features) != d:
+        raise input_error(
+            table.source, f"has {d} columns and {len(table.features)} column names."
+        )
+    if table.ids is not None and len(table.ids) != n:
+        raise input_error(table.source, f"has {n} rows and {len(table.ids)} ids.")
+
+
+def check_ids(
+    source: str, ids: np.ndarray | None, id_column: str | None, lines: Any = None
+) -> None:
+    """Refuse rows without an id, and ids that come twice."""
+    if ids is None:
+        return
+    nameless = np.flatnonzero(ids == "")
+    if len(nameless):
+        raise input_error(
+            source,
+            f"{len(nameless)} rows have no id, first row {nameless[0]}; give them ids "
+            "or drop them.",
+            lines and lines(int(nameless[0])),
+        )
+    if len(set(ids.tolist())) < len(ids):
+        _refuse_repeated_ids(source, ids, id_column, lines)
+
+
+def _refuse_repeated_ids(
+    source: str, ids: np.ndarray, id_column: str | None, lines: Any
+) -> NoReturn:
+    """Name the first ids that come twice, with their lines where those are known."""
+    values, first, codes, counts = np.unique(
+        ids.astype(str), return_index=True, return_inverse=True, return_counts=True
+    )
+    twice = np.flatnonzero(counts > 1)
+    twice = twice[np.argsort(first[twice])]
+    parts, place = [], None
+    for code in twice[:3]:
+        rows = np.flatnonzero(codes == code)[:3].tolist()
+        found = [lines(row) for row in rows] if lines else [None]
+        known = None not in found
+        if known and place is None:
+            place = found[1]
+        where = ", ".join(map(str, found if known else rows))
+        parts.append(f"{str(values[code])!r} ({'lines' if known else 'rows'} {where})")
+    column = "" if id_column is None else f" in column {id_column!r}"
+    more = f" and {len(twice) - 3} more" if len(twice) > 3 else ""
+    raise input_error(
+        source,
+        f"{len(twice)} ids come more than once{column}: {', '.join(parts)}{more}; "
+        "keep one row per id, or name another column of ids (--id).",
+        place,
+    )
+
+
+def refuse_repeats(source: str, names: Any) -> None:
+    """Raise where a column name comes twice."""
+    if len(set(names)) == len(names):
+        return
+    seen: dict[str, int] = {}
+    repeats = []
+    for j, name in enumerate(names, start=1):
+        if name in seen:
+            repeats.append(f"{name!r} (columns {seen[name]} and {j})")
+        seen.setdefault(name, j)
+    more = f" and {len(repeats) - 3} more" if len(repeats) > 3 else ""
+    raise input_error(
+        source,
+        f"column names come twice: {', '.join(repeats[:3])}{more}; rename them.",
+    )
+
+
+def _check_finite(table: FileTable, lines: Any) -> None:
+    values = table.values
+    data = values.data if sp.issparse(values) else values
+    with np.errstate(all="ignore"):
+        # A sum without infinities has no infinite term; NaN hides them, overflow
+        # feigns them, so a sum that is not finite is looked at number by number.
+        if np.isfinite(data.sum(dtype=np.float64)) or not np.isinf(data).any():
+            return
+    if sp.issparse(values):
+        entry = int(np.flatnonzero(np.isinf(data))[0])
+        row = int(np.searchsorted(values.indptr, entry, side="right") - 1)
+        column = int(values.indices[entry])
+    else:
+        row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
+    raise input_error(
+        table.source,
+        f"{table.row(row)} has an infinite value in column "
+        f"{table.features[column]!r}; replace it, or leave the cell empty.",
+        lines and lines(row),
+    )
+
+
+def transposed(table: FileTable) -> FileTable:
+    """The table of a file whose samples are in columns."""
+    features = (
+        tuple(f"row {i}" for i in range(table.n_rows))
+        if table.ids is None
+        else tuple(str(i) for i in table.ids)
+    )
+    ids = None
+    if table.features != number_names(len(table.features)):
+        ids = id_strings(np.array(table.features, dtype=object))
+    notes = [*table.notes, "transposed: samples are in columns"]
+    if table.metadata:
+        names = ", ".join(map(repr, list(table.metadata)[:3]))
+        notes.append(f"left out what describes features, not samples: {names}")
+    return check_table(
+        replace(
+            table,
+            ids=ids,
+            values=float_values(table.values.T),
+            features=features,
+            notes=tuple(notes),
+            metadata={},
+            id_column=None,
+            onehot={},
+        )
+    )

@@ -1,0 +1,207 @@
+"""Tables of delimited text: CSV, TSV and their relatives, packed or not."""
+
+import csv
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from imvc.io._arrow_types import ArrowColumns, Options
+from imvc.io._columns import numbers_in_text
+from imvc.io._dialect import NA_WORDS, WHITESPACE, Dialect, detect_dialect
+from imvc.io._encoding import Text, as_utf8, as_western, old_mac_lines
+from imvc.io._errors import input_error, need, reading
+from imvc.io._ids import is_index_name
+from imvc.io._open import load_bytes
+from imvc.io._table import refuse_repeats
+from imvc.io._wide import MANY_COLUMNS, read_wide
+
+_BLOCK = 2**20
+
+
+def read_text(path: Path, source: str, name: str, options: Options) -> ArrowColumns:
+    """Read delimited text with pyarrow, once its head has told how it is written."""
+    need("pyarrow.csv", source)
+    with reading(source, "text"):
+        text = old_mac_lines(as_utf8(load_bytes(path, source), source))
+        try:
+            return _parse(text, source, name, options)
+        except _NotUtf8:
+            return _parse(as_western(text), source, name, options)
+
+
+class _NotUtf8(Exception):
+    """Raised where bytes beyond the head turn out not to be UTF-8."""
+
+
+def _parse(text: Text, source: str, name: str, options: Options) -> ArrowColumns:
+    dialect = detect_dialect(text.data, text.start, source)
+    if dialect.separator == WHITESPACE:
+        text = text._replace(data=single_tabs(text.data[text.start :]), start=0)
+        dialect = replace(
+            detect_dialect(text.data, 0, source), notes=dialect.notes, separator="\t"
+        )
+    names = _column_names(dialect, source)
+    likely = names[0] if is_index_name(names[0]) else None
+    as_text = {options.id_column, options.id_hint, likely} & set(names)
+    if dialect.body >= len(text.data):
+        raise input_error(source, "has a header and no rows below it.")
+    columns = ArrowColumns(
+        None,
+        source,
+        name,
+        [*text.notes, *dialect.notes],
+        first=names[0],
+        likely_ids=likely,
+        lines=_LineFinder(text.data, dialect).line_of,
+    )
+    wide = None
+    if options.block and len(names) > MANY_COLUMNS:
+        wide = read_wide(text.data, dialect, names, as_text)
+    if wide is not None:
+        columns.table, block_names, columns.block = wide
+        columns.block_names = tuple(block_names)
+        return columns
+    table = _read_body(text.data, dialect, names, as_text, source)
+    columns.table = _numbers_where_text(table, as_text, dialect.separator != ",")
+    return columns
+
+
+def _numbers_where_text(table: Any, as_text: set[Any], decimal_comma: bool) -> Any:
+    """Second chance for numbers that pyarrow does not know: ``" NA"``, late commas."""
+    import pyarrow as pa
+
+    columns, changed = [], False
+    for name, column in zip(table.column_names, table.columns):
+        numbers = None
+        if pa.types.is_string(column.type) and name not in as_text:
+            numbers = numbers_in_text(column, decimal_comma)
+        changed = changed or numbers is not None
+        columns.append(column if numbers is None else numbers)
+    return pa.table(columns, names=table.column_names) if changed else table
+
+
+def single_tabs(data: Any) -> bytes:
+    """Columns that are aligned by runs of blanks, separated by single tabs instead."""
+    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", bytes(data))
+    return re.sub(rb"[ \t]+", b"\t", data)
+
+
+def _column_names(dialect: Dialect, source: str) -> list[str]:
+    """Names with a number for every empty one but the first, which means ids."""
+    names = [
+        name or (f"column {j}" if j > 1 else "")
+        for j, name in enumerate(dialect.names, start=1)
+    ]
+    refuse_repeats(source, names)
+    return names
+
+
+def _read_body(
+    data: Any, dialect: Dialect, names: list[str], as_text: set[Any], source: str
+) -> Any:
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+
+    body = pa.py_buffer(data).slice(dialect.body)
+    # Without quotes the parser is faster, and stray ones cannot swallow lines.
+    quoted = data.find(b'"', dialect.body) >= 0
+    parse = pa_csv.ParseOptions(
+        delimiter=dialect.separator,
+        quote_char='"' if quoted else False,
+        newlines_in_values=quoted,
+    )
+    convert = pa_csv.ConvertOptions(
+        null_values=list(NA_WORDS),
+        strings_can_be_null=False,
+        decimal_point=dialect.decimal,
+        column_types={name: pa.string() for name in as_text},
+    )
+    # A row must fit into a block; where one does not, blocks as large as the body will.
+    for block in (max(_BLOCK, 4 * _longest_line(data, dialect.body)), len(body) + 1):
+        read = pa_csv.ReadOptions(
+            column_names=names, block_size=min(block, 2**31 - 2**20)
+        )
+        try:
+            table = pa_csv.read_csv(
+                pa.BufferReader(body),
+                read_options=read,
+                parse_options=parse,
+                convert_options=convert,
+            )
+            break
+        except pa.ArrowInvalid as error:
+            if "UTF8" in str(error):
+                raise _NotUtf8 from error
+            if "straddling" not in str(error):
+                _explain(data, dialect, names, source, error)
+    else:
+        raise input_error(source, "has rows too long to read.")
+    if any(pa.types.is_binary(column.type) for column in table.columns):
+        raise _NotUtf8
+    return table
+
+
+def _longest_line(data: Any, start: int) -> int:
+    """Length of the longest of the first few lines of the body."""
+    longest = 0
+    for _ in range(3):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        longest = max(longest, end - start)
+        start = min(end + 1, len(data))
+    return longest
+
+
+def _explain(
+    data: Any, dialect: Dialect, names: list[str], source: str, error: Exception
+) -> None:
+    """Raise an error that names the line pyarrow stumbled over."""
+    found = _LineFinder(data, dialect).first_ragged(len(names))
+    if found is None:
+        raise input_error(source, f"cannot be read as a table ({error}).") from error
+    line, n_fields = found
+    raise input_error(
+        source,
+        f"has {n_fields} fields where {len(names)} are expected; mend the line "
+        "(a separator inside a cell needs quotes around the cell).",
+        line,
+    ) from error
+
+
+class _LineFinder:
+    """Which line of the file holds which row: only ever asked for an error message."""
+
+    def __init__(self, data: Any, dialect: Dialect) -> None:
+        self._data, self._dialect = data, dialect
+
+    def _records(self) -> Any:
+        raw = io.BytesIO(self._data[self._dialect.body :])
+        text = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
+        reader = csv.reader(text, delimiter=self._dialect.separator)
+        line = self._dialect.first_line
+        while True:
+            try:
+                record = next(reader, None)
+            except csv.Error:  # a field beyond the limit of this module
+                return
+            if record is None:
+                return
+            if record:
+                yield line, record
+            line = self._dialect.first_line + reader.line_num
+
+    def line_of(self, row: int) -> int | None:
+        """Number of the line where a row begins, from 1."""
+        for i, (line, _) in enumerate(self._records()):
+            if i == row:
+                return line
+        return None
+
+    def first_ragged(self, n_fields: int) -> tuple[int, int] | None:
+        """Line and number of fields of the first row that has not `n_fields`."""
+        for line, record in self._records():
+            if len(record) != n_fields:
+                return line, len(record)
+        return None

@@ -1,0 +1,383 @@
+"""Several files to views: the join by id, and errors where files do not fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from imvc import AnchorBridge, as_views
+from imvc.datasets import make_views
+from imvc.io import InputError, Preparation, read_views
+
+
+@pytest.fixture
+def save(tmp_path):
+    """Write text to a file in the folder of the test and return its path."""
+
+    def save(name, text):
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return save
+
+
+def rows(*ids, start=1.0, columns="ab"):
+    """A CSV with numbers that tell their place."""
+    lines = [",".join(["id", *columns])]
+    for i, name in enumerate(ids):
+        cells = (str(start + 10 * i + j) for j in range(len(columns)))
+        lines.append(",".join([name, *cells]))
+    return "\n".join(lines) + "\n"
+
+
+def test_files_are_joined_by_id_whatever_their_order(save):
+    one = save("one.csv", rows("p", "q", "r"))
+    two = save("two.csv", rows("r", "p", "z", columns="c"))
+    files = read_views([one, two])
+    views = files.views
+    assert views.names == ("one", "two")
+    assert views.sample_ids.tolist() == ["p", "q", "r", "z"]
+    np.testing.assert_array_equal(views.mask, [[1, 1], [1, 0], [1, 1], [0, 1]])
+    np.testing.assert_array_equal(views.take(1, [0, 2, 3]), [[11.0], [1.0], [21.0]])
+    assert views.join_report.in_all == 2
+    assert views.feature_names == (("a", "b"), ("c",))
+
+
+def test_the_join_agrees_with_that_of_pandas_tables(tmp_path, rng):
+    frames = {}
+    for v, name in enumerate(("rna", "dna", "img")):
+        ids = rng.permutation(30)[:20]
+        frames[name] = pd.DataFrame(
+            rng.normal(size=(20, 3 + v)),
+            index=pd.Index([f"s{i}" for i in ids], name="who"),
+            columns=[f"f{j}" for j in range(3 + v)],
+        )
+        frames[name].to_csv(tmp_path / f"{name}.csv")
+    views = read_views([tmp_path / f"{name}.csv" for name in frames]).views
+    expected = as_views(frames)
+    assert views.sample_ids.tolist() == expected.sample_ids.tolist()
+    np.testing.assert_array_equal(views.mask, expected.mask)
+    for v in range(3):
+        np.testing.assert_array_equal(views.observed(v), expected.observed(v))
+    assert views.join_report == expected.join_report
+
+
+def test_numbers_and_text_match_as_ids(save, tmp_path):
+    one = save("one.csv", rows("7", "8"))
+    frame = pd.DataFrame({"key": [8.0, 7.0], "x": [1.0, 2.0]})
+    frame.to_parquet(tmp_path / "two.parquet")
+    files = read_views([one, tmp_path / "two.parquet"], id_columns=[None, "key"])
+    assert files.views.mask.all()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"one": "patient", "two": "who"},
+        {"one.csv": "patient", "two.csv": "who"},
+        ["patient", "who"],
+    ],
+)
+def test_id_columns_may_differ_per_file(save, columns):
+    one = save("one.csv", "t,patient,a\nx,p1,1\ny,p2,2\n")
+    two = save("two.csv", "t,b,who\nx,1,p1\ny,2,p2\n")
+    views = read_views([one, two], id_columns=columns).views
+    assert views.sample_ids.tolist() == ["p1", "p2"]
+    assert views.mask.all()
+
+
+def test_one_id_column_may_serve_all_files(save):
+    one = save("one.csv", "t,patient,a\nx,p1,1\ny,p2,2\n")
+    two = save("two.csv", "b,patient\n1,p1\n2,p2\n")
+    assert read_views([one, two], id_columns="patient").views.mask.all()
+
+
+@pytest.mark.parametrize(
+    "option", [{"id_columns": {"gone": "x"}}, {"transpose": "gone"}]
+)
+def test_options_for_files_that_are_not_there_are_refused(save, option):
+    one = save("one.csv", rows("p", "q"))
+    with pytest.raises(ValueError, match=r"'gone'.*no file or view"):
+        read_views([one], **option)
+
+
+def test_names_can_be_given(save):
+    one, two = save("one.csv", rows("p", "q")), save("two.csv", rows("p", "q"))
+    assert read_views([one, two], names=["x", "y"]).views.names == ("x", "y")
+    assert read_views([one, two], names={"two": "y"}).views.names == ("one", "y")
+
+
+def test_views_of_one_name_are_numbered(save, tmp_path):
+    (tmp_path / "other").mkdir()
+    one, two = save("v.csv", rows("p", "q")), save("other/v.csv", rows("p", "q"))
+    files = read_views([one, two])
+    assert files.views.names == ("v", "v_2")
+    assert any("called 'v_2'" in note for note in files.notes)
+
+
+def test_notes_name_the_file_first(save):
+    one = save("one.csv", rows("p", "q"))
+    assert all(note.startswith(f"{one}: ") for note in read_views([one]).notes)
+
+
+# Files without ids
+
+
+def test_files_without_ids_are_joined_by_row(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((3, 2)))
+    np.save(tmp_path / "b.npy", np.ones((3, 4)))
+    views = read_views([tmp_path / "a.npy", tmp_path / "b.npy"]).views
+    assert views.sample_ids.tolist() == ["0", "1", "2"]
+    assert views.mask.all()
+
+
+def test_files_without_ids_and_of_different_lengths_are_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((3, 2)))
+    np.save(tmp_path / "b.npy", np.ones((4, 4)))
+    with pytest.raises(
+        InputError, match=r"different numbers of rows .*a\.npy 3.*b\.npy 4"
+    ):
+        read_views([tmp_path / "a.npy", tmp_path / "b.npy"])
+
+
+def test_ids_in_some_files_only_are_refused(save, tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((2, 2)))
+    one = save("one.csv", rows("p", "q"))
+    with pytest.raises(InputError, match=r"a\.npy: has no ids, while .*one\.csv has"):
+        read_views([one, tmp_path / "a.npy"])
+
+
+def test_row_numbers_give_way_to_files_without_ids(tmp_path):
+    pd.DataFrame(np.eye(3)).to_csv(tmp_path / "one.csv")
+    np.save(tmp_path / "a.npy", np.ones((3, 2)))
+    files = read_views([tmp_path / "one.csv", tmp_path / "a.npy"])
+    assert files.views.mask.all()
+    assert any("joined by row" in note for note in files.notes)
+
+
+# Files that do not fit
+
+
+def test_a_file_that_shares_no_id_is_named(save):
+    one, two = save("one.csv", rows("p", "q")), save("two.csv", rows("q", "r"))
+    odd = save("odd.csv", rows("x", "y", columns="c"))
+    with pytest.raises(
+        InputError, match=r"odd\.csv: its ids, e\.g\. 'x', 'y', match none"
+    ):
+        read_views([one, two, odd])
+
+
+def test_ids_that_differ_in_punctuation_only_get_a_hint(save):
+    one = save("one.csv", rows("TCGA-01", "TCGA-02"))
+    two = save("two.csv", rows("tcga.01", "tcga.02", columns="c"))
+    with pytest.raises(InputError, match="2 would match but for case, punctuation"):
+        read_views([one, two])
+
+
+def test_a_file_with_samples_in_columns_is_recognised(save):
+    one = save("one.csv", rows("p", "q", "r"))
+    turned = save("genes.csv", "gene,p,q,r\nTP53,1,2,3\nMYC,4,5,6\n")
+    problem = r"genes\.csv: 3 of its 3 columns .*--transpose genes"
+    with pytest.raises(InputError, match=problem):
+        read_views([one, turned])
+    views = read_views([one, turned], transpose=["genes"]).views
+    np.testing.assert_array_equal(views.observed(1), [[1, 4], [2, 5], [3, 6]])
+
+
+def test_files_that_all_have_samples_in_columns_are_recognised(save):
+    one = save("one.csv", "gene,p,q,r\nTP53,1,2,3\nMYC,4,5,6\n")
+    two = save("two.csv", "cpg,p,q,r\ncg01,1,2,3\ncg02,4,5,6\n")
+    with pytest.raises(InputError, match=r"3 names in common.*--transpose all"):
+        read_views([one, two])
+    assert read_views([one, two], transpose=True).views.n_samples == 3
+
+
+def test_a_missing_file_is_named(save):
+    one = save("one.csv", rows("p", "q"))
+    with pytest.raises(InputError, match=r"gone\.csv: no such file"):
+        read_views([one, "gone.csv"])
+
+
+def test_no_files_are_refused():
+    with pytest.raises(ValueError, match="paths is empty"):
+        read_views([])
+
+
+# Missing rows and cells
+
+
+def test_an_empty_row_is_a_missing_view(save):
+    one = save("one.csv", "id,a,b\np,1,2\nq,,\nr,3,4\n")
+    two = save("two.csv", rows("p", "q", "r", columns="c"))
+    files = read_views([one, two])
+    np.testing.assert_array_equal(files.views.mask, [[1, 1], [0, 1], [1, 1]])
+    assert any("1 rows are empty" in note for note in files.notes)
+
+
+def test_a_sample_without_a_number_in_any_file_is_left_out_and_told(save):
+    one = save("one.csv", "id,a\np,1\nq,\nr,3\n")
+    two = save("two.csv", "id,c,t\np,1,x\nq,,y\nr,5,x\n")
+    files = read_views([one, two])
+    assert files.views.sample_ids.tolist() == ["p", "r"]
+    assert files.metadata["t"].tolist() == ["x", "x"]
+    assert any("left out 1 samples" in note and "ids q" in note for note in files.notes)
+
+
+def test_a_row_number_stays_that_of_the_file_when_samples_are_left_out(tmp_path):
+    X = np.array([[1.0], [np.nan], [3.0]])
+    np.save(tmp_path / "a.npy", X)
+    files = read_views(tmp_path / "a.npy")
+    assert files.views.sample_ids.tolist() == ["0", "2"]
+    np.testing.assert_array_equal(files.views.observed(0), [[1.0], [3.0]])
+
+
+def test_a_missing_cell_is_an_error_that_says_impute(save):
+    one = save("one.csv", "id,a,b\np,1,2\nq,,4\nr,3,4\n")
+    problem = r"one\.csv: row 'q' has no number in column 'a'.*--impute"
+    with pytest.raises(InputError, match=problem):
+        read_views([one])
+    views = read_views([one], preparation=Preparation(impute=True)).views
+    np.testing.assert_array_equal(views.observed(0), [[1, 2], [2, 4], [3, 4]])
+
+
+def test_columns_that_a_fit_does_not_keep_are_not_called_unknown(save):
+    one = save("one.csv", "id,a,b\np,1,2\nq,1,4\nr,3,9\n")
+    files = read_views([one], preparation=Preparation(top_variance=1))
+    assert files.views.feature_names == (("b",),)
+    assert not any("ignored" in note for note in files.notes)
+
+
+# Metadata
+
+
+def test_metadata_of_the_files_follow_the_samples(save):
+    one = save("one.csv", "id,a,sex\np,1,f\nq,2,f\nr,3,m\n")
+    two = save("two.csv", "id,b,sex,site\nr,1,m,x\nz,2,f,x\np,3,f,y\n")
+    metadata = read_views([one, two]).metadata
+    assert metadata["sex"].tolist() == ["f", "f", "m", "f"]
+    assert metadata["site"].tolist() == ["y", None, "x", "x"]
+
+
+def test_columns_of_one_name_and_different_content_stay_apart(save):
+    one = save("one.csv", "id,a,t\np,1,u\nq,2,u\n")
+    two = save("two.csv", "id,b,t\np,1,v\nq,2,v\n")
+    metadata = read_views([one, two]).metadata
+    assert metadata["t"].tolist() == ["u", "u"]
+    assert metadata["t (two)"].tolist() == ["v", "v"]
+
+
+def test_a_file_of_metadata_is_joined_by_id(save):
+    one = save("one.csv", rows("p", "q", "r"))
+    clinic = save("clinic.tsv", "who\tage\tstage\nr\t50\tII\np\t60\t\nx\t70\tI\n")
+    files = read_views([one], metadata=clinic)
+    assert files.metadata["age"].tolist() == [60, None, 50]
+    assert files.metadata["stage"].tolist() == [None, None, "II"]
+    assert any("1 samples have no metadata" in note for note in files.notes)
+
+
+def test_metadata_of_other_samples_are_refused(save):
+    one, clinic = save("one.csv", rows("p", "q")), save("c.csv", "id,age\nx,1\ny,2\n")
+    with pytest.raises(InputError, match=r"c\.csv: its ids, e\.g\. 'x', 'y', match no"):
+        read_views([one], metadata=clinic)
+
+
+# New samples
+
+
+@pytest.fixture
+def fitted(save):
+    one = save("text.csv", rows("p", "q", "r", columns="ab"))
+    two = save("genes.csv", rows("p", "q", "s", columns="xyz"))
+    return read_views([one, two], preparation=Preparation(scale="standard"))
+
+
+def test_new_files_get_the_views_and_the_scale_of_the_fit(fitted, save):
+    new = save("genes_new.csv", "z,id,y,x,extra\n23,n1,22,21,9\n")
+    files = read_views([new], like=fitted.preparation)
+    assert files.views.names == ("text", "genes")
+    np.testing.assert_array_equal(files.views.mask, [[0, 1]])
+    old = fitted.views.take(1, [3])  # the same numbers as row "s"
+    np.testing.assert_allclose(files.views.take(1, [0]), old)
+    assert any("ignored 1 columns" in note for note in files.notes)
+
+
+def test_new_files_are_matched_by_name_before_anything_else(fitted, save, tmp_path):
+    (tmp_path / "new").mkdir()
+    genes = save("new/genes.csv", rows("n", columns="xyz"))
+    text = save("new/text.csv", rows("n", "m", columns="ab"))
+    views = read_views([genes, text], like=fitted.preparation).views
+    np.testing.assert_array_equal(views.mask, [[1, 1], [1, 0]])
+
+
+def test_new_files_are_matched_by_position_where_nothing_else_tells(tmp_path):
+    for name in ("a", "b"):
+        np.save(tmp_path / f"{name}.npy", np.arange(6.0).reshape(3, 2))
+    fitted = read_views([tmp_path / "a.npy", tmp_path / "b.npy"]).preparation
+    for name, value in (("new1", 1.0), ("new2", 2.0)):
+        np.save(tmp_path / f"{name}.npy", np.full((1, 2), value))
+    views = read_views(
+        [tmp_path / "new1.npy", tmp_path / "new2.npy"], like=fitted
+    ).views
+    assert [views.observed(v)[0, 0] for v in range(2)] == [1.0, 2.0]
+
+
+def test_a_new_file_that_is_no_view_of_the_fit_is_refused(fitted, save):
+    new = save("strange.csv", rows("n", columns="k"))
+    with pytest.raises(
+        InputError, match=r"strange\.csv: is none of the views.*text, genes"
+    ):
+        read_views([new], like=fitted.preparation)
+
+
+def test_missing_columns_are_listed(fitted, save):
+    new = save("genes.csv", rows("n", columns="x"))
+    problem = r"genes\.csv: lacks 2 of the 3 columns .*'y', 'z'"
+    with pytest.raises(InputError, match=problem):
+        read_views([new], like=fitted.preparation)
+
+
+def test_the_id_column_of_the_fit_is_found_again(save):
+    one = save("one.csv", "a,nr\n1,100\n2,101\n")
+    fitted = read_views([one], id_columns="nr").preparation
+    new = save("new.csv", "nr,a\n100,5\n")
+    files = read_views([new], like=fitted)
+    assert files.views.sample_ids.tolist() == ["100"]
+    assert files.views.n_features == (1,)
+
+
+def test_new_samples_that_share_no_file_are_no_error(fitted, save, tmp_path):
+    (tmp_path / "new").mkdir()
+    text = save("new/text.csv", rows("n", columns="ab"))
+    genes = save("new/genes.csv", rows("m", columns="xyz"))
+    views = read_views([text, genes], like=fitted.preparation).views
+    np.testing.assert_array_equal(views.mask, [[1, 0], [0, 1]])
+
+
+def test_a_category_that_no_new_sample_has_is_a_column_of_zeros(save):
+    one = save("one.csv", "id,a,kind\np,1,u\nq,2,v\nr,3,w\ns,1,u\n")
+    fitted = read_views([one], non_numeric="onehot").preparation
+    new = save("new.csv", "id,a,kind\nx,1,v\ny,2,new\n")
+    files = read_views([new], names=["one"], like=fitted)
+    np.testing.assert_array_equal(files.views.observed(0), [[1, 0, 1, 0], [2, 0, 0, 0]])
+
+
+def test_sparse_files_are_joined_without_becoming_dense(tmp_path, save):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array(np.eye(3)))
+    np.save(tmp_path / "b.npy", np.ones((3, 2)))
+    views = read_views([tmp_path / "a.npz", tmp_path / "b.npy"]).views
+    assert sp.issparse(views.observed(0))
+
+
+def test_files_can_be_fitted_and_predicted_from(tmp_path):
+    data = make_views(60, (5, 4), n_clusters=3, random_state=0)
+    ids = [f"s{i}" for i in range(60)]
+    for X, name in zip(data.Xs, ("a", "b")):
+        pd.DataFrame(X, index=ids).iloc[: 50 if name == "a" else 60].to_csv(
+            tmp_path / f"{name}.csv"
+        )
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    files = read_views(paths)
+    model = AnchorBridge(n_clusters=3, random_state=0).fit(files.views)
+    assert model.sample_ids_.tolist() == ids
+    again = read_views(paths[1], like=files.preparation)
+    assert len(model.predict(again.views)) == 60
