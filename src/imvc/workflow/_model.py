@@ -1,0 +1,74 @@
+"""From a method's name to a fitted model, with its cost told first."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from imvc.methods import Cost, check_fits, estimate_cost, get_method
+from imvc.views import IncompleteViews
+from imvc.workflow._stages import Stages
+
+
+def make_model(
+    method: str,
+    n_clusters: int | Sequence[int] | None,
+    parameters: Mapping[str, Any],
+    random_state: int | None,
+) -> Any:
+    """An estimator ready to fit; every mistake in the request raises here."""
+    estimator = get_method(method)
+    if method != "bridge" and not isinstance(n_clusters, int):
+        raise ValueError(
+            f"method {method!r} needs one number of clusters, got {n_clusters!r}; give "
+            f"n_clusters (-k), or take 'bridge', which suggests one."
+        )
+    model = estimator(n_clusters=n_clusters)
+    known = model.get_params()
+    for name in parameters:
+        if name not in known or name == "callback":
+            shown = ", ".join(sorted(set(known) - {"callback"}))
+            raise ValueError(f"{method!r} has no parameter {name!r}; it has: {shown}.")
+    if "random_state" in known:
+        model.set_params(random_state=random_state)
+    return model.set_params(**parameters)
+
+
+def expected_cost(method: str, views: IncompleteViews, n_clusters: Any) -> Cost:
+    """What one fit will take."""
+    if not isinstance(n_clusters, int | None):  # AnchorBridge takes candidates
+        n_clusters = max(n_clusters)
+    return estimate_cost(method, views.n_samples, views.n_features, n_clusters)
+
+
+def check_cost(cost: Cost, stages: Stages, *, force: bool) -> None:
+    """Refuse what cannot fit into memory, or say so where it is forced."""
+    try:
+        check_fits(cost)
+    except ValueError as error:
+        if not force:
+            raise ValueError(f"{error} force=True (--force) tries it.") from error
+        stages.say(f"warning: {error}")
+
+
+def fit_model(
+    model: Any, views: IncompleteViews, stages: Stages, expected: float
+) -> tuple[str, ...]:
+    """Fit, telling iterations; what was warned of, each sentence once."""
+    with (
+        stages.run("fit", expected=expected) as step,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        model.set_params(callback=lambda iteration, objective: step(iteration))
+        try:
+            model.fit(views)
+        finally:
+            model.set_params(callback=None)
+    found = tuple(dict.fromkeys(_sentence(warning) for warning in caught))
+    for text in found:
+        stages.say(f"warning: {text}")
+    return found
+
+
+def _sentence(warning: warnings.WarningMessage) -> str:
+    return " ".join(str(warning.message).split())

@@ -1,0 +1,137 @@
+"""predict: clusters of new samples, from a model file and new tables."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from imvc.insight import confidence
+from imvc.io import FittedPreparation, read_views, write_labels
+from imvc.methods import load_model
+from imvc.workflow._stages import Progress, Stages
+
+__all__ = ["Prediction", "predict"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Clusters of new samples.
+
+    Parameters
+    ----------
+    ids : ndarray of object
+    labels : ndarray of int64
+        Clusters, numbered as in the model's ``labels.csv``.
+    margin : ndarray
+        1 - d1 / d2 with the distances to the two nearest centres; near 0 a sample
+        stands between two clusters.
+    low : ndarray of bool
+        Samples whose cluster is doubtful by their margin.
+    n_views : ndarray of int64
+        Views that each sample was seen in.
+    notes : tuple of str
+        What was decided about the files.
+    """
+
+    ids: np.ndarray
+    labels: np.ndarray
+    margin: np.ndarray
+    low: np.ndarray
+    n_views: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """What is said of every sample, beside its id."""
+        return {
+            "cluster": self.labels,
+            "margin": self.margin,
+            "low_confidence": self.low,
+            "n_views": self.n_views,
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write ids and `columns` to a .csv or .parquet file."""
+        return write_labels(path, self.ids, self.columns())
+
+    def to_csv(self) -> str:
+        """The same table as CSV text."""
+        with TemporaryDirectory() as folder:
+            return self.save(Path(folder) / "labels.csv").read_text(encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in JSON's types."""
+        return {
+            "id": self.ids.tolist(),
+            **{name: column.tolist() for name, column in self.columns().items()},
+            "notes": list(self.notes),
+        }
+
+
+def predict(
+    model_path: str | os.PathLike[str],
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    id_columns: str | Mapping[str, str] | Sequence[str | None] | None = None,
+    names: Sequence[str] | None = None,
+    transpose: bool | Sequence[str] = (),
+    progress: Callable[[Progress], None] | None = None,
+) -> Prediction:
+    """Put the samples of new files into the clusters of a saved model.
+
+    Parameters
+    ----------
+    model_path : path-like
+        A ``model.imvc`` that `ClusterRun.save` wrote, or a model's own ``save``.
+    paths : sequence of path-like
+        Files of views; those that the model knows by other names need `names`. Views
+        may be absent.
+    id_columns, names, transpose
+        As in `InputFiles`.
+    progress : callable, optional
+        Called with a `Progress`.
+
+    Returns
+    -------
+    Prediction
+    """
+    stages = Stages(progress)
+    with stages.run("read"):
+        model = load_model(model_path)
+        like = _preparation_of(model, model_path)
+        found = read_views(
+            [Path(path) for path in paths],
+            id_columns=id_columns,
+            names=names,
+            transpose=transpose,
+            like=like,
+        )
+    for note in found.notes:
+        stages.say(note)
+    with stages.run("predict"):
+        labels = model.predict(found.views)
+        trust = confidence(model, found.views, n_refits=0)
+    return Prediction(
+        ids=np.asarray(found.views.sample_ids),
+        labels=labels,
+        margin=trust.margin,
+        low=trust.low,
+        n_views=found.views.mask.sum(axis=1),
+        notes=found.notes,
+    )
+
+
+def _preparation_of(model: Any, path: Any) -> FittedPreparation | None:
+    """How the columns of the model's files were prepared, if it came from files."""
+    kept = getattr(model, "preparation_", None)
+    if kept is None:
+        return None
+    try:
+        return FittedPreparation.from_dict(kept)
+    except ValueError as error:
+        raise ValueError(
+            f"{Path(path).name}: {error} Make the model again with imvc cluster."
+        ) from error

@@ -1,0 +1,337 @@
+"""workflow.cluster and what it saves."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from imvc.datasets import make_views
+from imvc.io import InputError, Preparation
+from imvc.metrics import adjusted_rand
+from imvc.workflow import InputFiles, cluster, output_folder, read_record, repeat
+from study_files import HOSTILE, read_table, write_classes, write_study
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Files, classes and a run on them, saved."""
+    folder = tmp_path_factory.mktemp("study")
+    paths, classes = write_study(folder)
+    metadata = write_classes(folder / "known.csv", classes)
+    inputs = InputFiles(
+        paths, preparation=Preparation(scale="standard"), metadata=metadata
+    )
+    run = cluster(inputs, n_clusters=3, n_refits=2)
+    return folder, paths, classes, run, run.save(folder / "out")
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_views(60, (5, 4), 3, separation=8, incomplete=0.3, random_state=0)
+
+
+def test_the_planted_classes_are_found_across_the_files(study):
+    _, _, classes, run, _ = study
+    y = [classes[i] for i in run.sample_ids]
+    assert adjusted_rand(y, run.labels) > 0.9
+
+
+def test_labels_csv_has_every_sample_once_with_cluster_and_confidence(study):
+    _, _, classes, run, files = study
+    rows = read_table(files["labels.csv"])
+    assert [row["id"] for row in rows] == run.sample_ids.tolist()
+    assert {row["id"] for row in rows} == set(classes)
+    assert [int(row["cluster"]) for row in rows] == run.labels.tolist()
+    assert set(rows[0]) == {
+        "id",
+        "cluster",
+        "confidence",
+        "margin",
+        "stability",
+        "low_confidence",
+        "n_views",
+    }
+    assert [int(row["n_views"]) for row in rows] == run.views.mask.sum(1).tolist()
+
+
+def test_parquet_says_the_same_as_csv(study):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    files = study[-1]
+    table = parquet.read_table(files["labels.parquet"]).to_pydict()
+    rows = read_table(files["labels.csv"])
+    assert table["id"] == [row["id"] for row in rows]
+    assert table["cluster"] == [int(row["cluster"]) for row in rows]
+    assert table["margin"] == [float(row["margin"]) for row in rows]
+
+
+def test_the_embedding_file_has_the_coordinates_of_the_model(study):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    _, _, _, run, files = study
+    table = parquet.read_table(files["embedding.parquet"]).to_pydict()
+    Y = np.column_stack([table[f"y{j}"] for j in range(run.model.embedding_.shape[1])])
+    np.testing.assert_array_equal(Y, run.model.embedding_)
+
+
+def test_run_json_names_files_by_checksum_and_lists_what_was_written(study):
+    folder, paths, _, _, files = study
+    record = json.loads(files["run.json"].read_text())
+    assert [entry["relative"] for entry in record["files"]] == [
+        f"../{path.name}" for path in (*paths, folder / "known.csv")
+    ]
+    assert set(record["outputs"]) == set(files) - {"run.json"}
+    assert record["request"]["parameters"]["n_init"] == 20
+    assert record["versions"]["imvc"]
+    assert {"read", "fit", "confidence", "report"} <= set(record["seconds"])
+
+
+def test_text_columns_and_metadata_reach_the_report(study):
+    run = study[3]
+    assert {"sex", "kind"} <= set(run.to_report().metadata)
+
+
+def test_a_hostile_column_name_stays_text_in_every_page(study):
+    files = study[-1]
+    for name in ("report.html", "patterns.svg"):
+        assert HOSTILE not in files[name].read_text()
+    assert HOSTILE in {f.feature for f in study[3].explanation.features}
+
+
+def test_without_a_number_of_clusters_one_is_suggested_with_its_evidence(planted):
+    run = cluster(planted.Xs, n_refits=0)
+    assert run.n_clusters == 3
+    assert run.summary()["suggested"]
+    assert run.summary()["evidence"] in ("strong", "weak")
+
+
+def test_other_methods_need_a_number_of_clusters(planted):
+    with pytest.raises(ValueError, match=r"'rise' needs one number of clusters.*-k"):
+        cluster(planted.Xs, method="rise")
+
+
+@pytest.mark.parametrize("name", ["nonsense", "callback"])
+def test_an_unknown_parameter_is_named_with_those_there_are(planted, name):
+    with pytest.raises(ValueError, match=rf"no parameter '{name}'; it has: .*n_init"):
+        cluster(planted.Xs, n_clusters=3, parameters={name: 1})
+
+
+def test_a_wrong_request_is_told_before_the_files_are_read():
+    with pytest.raises(ValueError, match="no method named 'risse'"):
+        cluster(InputFiles(["not_there.csv"]), method="risse", n_clusters=3)
+
+
+def test_metadata_must_have_one_value_per_sample(planted):
+    with pytest.raises(ValueError, match="metadata 'age' has shape"):
+        cluster(planted.Xs, n_clusters=3, n_refits=0, metadata={"age": [1, 2]})
+
+
+def test_what_cannot_fit_is_refused_unless_forced(planted, monkeypatch):
+    monkeypatch.setattr("imvc.methods._cost.available_memory", lambda: 1000)
+    with pytest.raises(ValueError, match="--force"):
+        cluster(planted.Xs, n_clusters=3, n_refits=0)
+    told = []
+    run = cluster(
+        planted.Xs, n_clusters=3, n_refits=0, force=True, progress=told.append
+    )
+    assert run.n_clusters == 3
+    assert any(state.message.startswith("warning: ") for state in told)
+
+
+def test_progress_tells_the_estimate_before_the_fit(planted):
+    told = []
+    cluster(planted.Xs, n_clusters=3, n_refits=0, progress=told.append)
+    texts = [state.message or state.stage for state in told]
+    estimate = next(i for i, text in enumerate(texts) if "of memory" in text)
+    assert estimate < texts.index("fit")
+
+
+def test_a_warning_of_the_fit_is_kept_and_told():
+    data = make_views(60, (5, 4), 3, incomplete=0.3, random_state=0)
+    told = []
+    run = cluster(
+        data.Xs,
+        n_clusters=3,
+        method="rise",
+        parameters={"max_iter": 1},
+        n_refits=0,
+        progress=told.append,
+    )
+    assert any("max_iter=1" in text for text in run.warnings)
+    assert any("max_iter=1" in state.message for state in told)
+
+
+def test_a_method_without_a_rule_for_new_samples_writes_no_model(planted, tmp_path):
+    run = cluster(planted.Xs, n_clusters=3, method="daimc", n_refits=0)
+    told = []
+    files = run.save(tmp_path / "out", report=False, progress=told.append)
+    assert "model.imvc" not in files
+    assert any("daimc has no rule for new samples" in s.message for s in told)
+
+
+def test_without_pyarrow_the_embedding_is_csv_and_a_note_says_why(
+    planted, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("imvc.workflow._save.has_parquet", lambda: False)
+    run = cluster(planted.Xs, n_clusters=3, n_refits=0)
+    files = run.save(tmp_path / "out", report=False)
+    assert "labels.parquet" not in files
+    assert len(read_table(files["embedding.csv"])) == 60
+    assert any("pyarrow is missing" in n for n in _record(files)["notes"])
+
+
+def test_a_folder_with_a_run_is_not_written_to_again(study):
+    folder, _, _, run, _ = study
+    with pytest.raises(InputError, match="already holds results"):
+        run.save(folder / "out")
+
+
+def test_overwriting_leaves_no_file_of_the_earlier_run(planted, tmp_path):
+    run = cluster(planted.Xs, n_clusters=3, n_refits=0)
+    run.save(tmp_path)
+    run.save(tmp_path, report=False, overwrite=True)
+    assert not (tmp_path / "report.html").exists()
+    assert (tmp_path / "labels.csv").exists()
+
+
+def test_an_error_while_saving_leaves_nothing_behind(planted, tmp_path, monkeypatch):
+    run = cluster(planted.Xs, n_clusters=3, n_refits=0)
+
+    def fail(report, path):
+        path.write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("imvc.workflow._save.write_cluster_page", fail)
+    with pytest.raises(KeyboardInterrupt):
+        run.save(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_repeating_a_run_gives_the_same_labels_byte_by_byte(study, tmp_path):
+    _, _, _, run, files = study
+    again = repeat(files["run.json"])
+    written = again.save(tmp_path / "again")
+    record = read_record(files["run.json"])
+    assert written["labels.csv"].read_bytes() == files["labels.csv"].read_bytes()
+    assert record.same_labels(written["labels.csv"])
+    assert again.model.get_params() == run.model.get_params()
+
+
+def test_repeating_finds_files_that_moved_with_the_folder(tmp_path):
+    (tmp_path / "a").mkdir()
+    paths, _ = write_study(tmp_path / "a")
+    run = cluster(InputFiles(paths), n_clusters=3, n_refits=0)
+    run.save(tmp_path / "a" / "out", report=False)
+    (tmp_path / "a").rename(tmp_path / "b")
+    again = repeat(tmp_path / "b" / "out")
+    assert again.labels.tolist() == run.labels.tolist()
+
+
+def test_a_changed_file_is_refused_unless_forced(tmp_path):
+    paths, _ = write_study(tmp_path)
+    cluster(InputFiles(paths), n_clusters=3, n_refits=0).save(
+        tmp_path / "out", report=False
+    )
+    lines = paths[0].read_text().splitlines(keepends=True)
+    paths[0].write_text("".join(lines[:-1]))
+    with pytest.raises(ValueError, match=r"rna.csv: not the file of that run"):
+        repeat(tmp_path / "out")
+    told = []
+    repeat(tmp_path / "out", force=True, progress=told.append)
+    assert any("rna.csv: not the file" in state.message for state in told)
+
+
+def test_a_file_that_is_gone_is_named_with_the_places_looked_at(tmp_path):
+    paths, _ = write_study(tmp_path)
+    cluster(InputFiles(paths), n_clusters=3, n_refits=0).save(
+        tmp_path / "out", report=False
+    )
+    paths[1].rename(tmp_path / "moved.tsv")
+    with pytest.raises(FileNotFoundError, match=r"protein.tsv: the file of that run"):
+        repeat(tmp_path / "out")
+    again = repeat(tmp_path / "out", paths=[paths[0], tmp_path / "moved.tsv", paths[2]])
+    assert again.views.n_views == 3
+
+
+def test_a_run_on_arrays_says_that_it_cannot_be_repeated(planted, tmp_path):
+    run = cluster(planted.Xs, n_clusters=3, n_refits=0)
+    files = run.save(tmp_path, report=False)
+    with pytest.raises(ValueError, match="came from memory, not from files"):
+        repeat(files["run.json"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("anchors", [np.ones((3, 2))]), ("random_state", np.random.RandomState(0))],
+)
+def test_a_parameter_that_json_cannot_hold_is_never_dropped_silently(
+    tmp_path, name, value
+):
+    paths, _ = write_study(tmp_path)
+    run = cluster(InputFiles(paths), n_clusters=3, method="rise", n_refits=0)
+    run.model.set_params(**{name: value})
+    files = run.save(tmp_path / "out", report=False)
+    with pytest.raises(ValueError, match=f"the parameter '{name}' was no number"):
+        repeat(files["run.json"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nothing", "is not JSON"),
+        ("[]", "is not a run.json"),
+        ('{"format": "imvc-run", "format_version": 99}', "version 99"),
+        ('{"format": "imvc-run", "format_version": 1}', "'files' is missing"),
+    ],
+)
+def test_a_file_that_is_no_record_is_refused_by_name(tmp_path, text, message):
+    path = tmp_path / "some.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"some.json: .*{message}"):
+        read_record(path)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("request", "method"), 3),
+        (("request", "n_refits"), "many"),
+        (("request", "inputs"), []),
+        (("request", "inputs"), {}),
+        (("request", "inputs", "preparation"), {"unheard": 1}),
+        (("request",), None),
+        (("files",), [{}]),
+        (("files",), 3),
+        (("outputs",), []),
+        (("versions",), "1.0"),
+    ],
+)
+def test_an_altered_record_is_refused_by_name(study, tmp_path, place, value):
+    content = json.loads(study[-1]["run.json"].read_text())
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"run\.json: "):
+        repeat(path)
+
+
+def test_the_library_prints_nothing(planted, tmp_path, capsys):
+    cluster(planted.Xs, n_clusters=3, n_refits=1).save(tmp_path)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_folder_taken_by_a_run_is_refused_to_another(planted, tmp_path):
+    if sys.platform == "win32":
+        pytest.skip("locks are files there")
+    run = cluster(planted.Xs, n_clusters=3, n_refits=0)
+    with (
+        output_folder(tmp_path / "out"),
+        pytest.raises(InputError, match="is being written by process"),
+    ):
+        run.save(tmp_path / "out")
+
+
+def _record(files):
+    return json.loads(files["run.json"].read_text())

@@ -1,0 +1,99 @@
+"""workflow.predict: new files into the clusters of a saved model."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from imvc import RISE
+from imvc.datasets import make_views
+from imvc.io import InputError, Preparation
+from imvc.workflow import InputFiles, cluster, predict
+from study_files import read_table, write_study
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Paths of a study and a model of it, prepared in every way."""
+    folder = tmp_path_factory.mktemp("study")
+    paths, _ = write_study(folder)
+    preparation = Preparation(
+        impute=True, scale={"rna": "standard"}, top_variance={"protein": 4}
+    )
+    run = cluster(InputFiles(paths, preparation=preparation), n_clusters=3, n_refits=0)
+    return paths, run, run.save(folder / "out", report=False)["model.imvc"]
+
+
+def test_the_training_files_get_the_training_labels(saved):
+    paths, run, model = saved
+    found = predict(model, paths)
+    assert found.ids.tolist() == run.sample_ids.tolist()
+    assert found.labels.tolist() == run.labels.tolist()
+    np.testing.assert_allclose(found.margin, run.confidence.margin, atol=1e-8)
+
+
+def test_one_file_alone_will_do(saved):
+    paths, run, model = saved
+    found = predict(model, [paths[0]])
+    assert set(found.n_views) == {1}
+    label = dict(zip(run.sample_ids, run.labels))
+    same = np.mean([label[i] == c for i, c in zip(found.ids, found.labels)])
+    assert same > 0.9
+
+
+def test_columns_in_another_order_make_no_difference(saved, tmp_path):
+    paths, _, model = saved
+    rows = read_table(paths[0])
+    names = [*rows[0]][::-1]
+    turned = tmp_path / "rna.csv"
+    with open(turned, "w", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(rows)
+    found = predict(model, [turned], id_columns="patient")
+    assert found.labels.tolist() == predict(model, [paths[0]]).labels.tolist()
+
+
+def test_a_file_of_another_name_is_matched_by_names(saved, tmp_path):
+    paths, _, model = saved
+    other = tmp_path / "batch7.csv"
+    other.write_bytes(paths[2].read_bytes())
+    found = predict(model, [other], names=["clinical"])
+    assert found.labels.tolist() == predict(model, [paths[2]]).labels.tolist()
+
+
+def test_a_file_without_the_columns_of_the_model_is_named(saved, tmp_path):
+    other = tmp_path / "rna.csv"
+    other.write_text("patient,gene0\nq1,0.5\nq2,0.7\n")
+    with pytest.raises(InputError, match=r"rna.csv: lacks 5 of the 6 columns"):
+        predict(saved[2], [other])
+
+
+def test_a_model_saved_in_python_predicts_files_too(tmp_path):
+    data = make_views(60, (5, 4), 3, separation=8, random_state=0)
+    model = RISE(3, random_state=0).fit({"a": data.Xs[0], "b": data.Xs[1]})
+    model.save(tmp_path / "model.imvc")
+    np.save(tmp_path / "a.npy", data.Xs[0])
+    np.save(tmp_path / "b.npy", data.Xs[1])
+    found = predict(tmp_path / "model.imvc", [tmp_path / "a.npy", tmp_path / "b.npy"])
+    assert found.labels.tolist() == model.labels_.tolist()
+
+
+def test_csv_text_and_csv_file_are_the_same(saved, tmp_path):
+    found = predict(saved[2], saved[0])
+    path = found.save(tmp_path / "new.csv")
+    assert found.to_csv() == path.read_text()
+    assert [*read_table(path)[0]] == [
+        "id",
+        "cluster",
+        "margin",
+        "low_confidence",
+        "n_views",
+    ]
+
+
+def test_a_damaged_model_is_refused_by_name(saved, tmp_path):
+    damaged = tmp_path / "broken.imvc"
+    damaged.write_bytes(saved[2].read_bytes()[:-500])
+    with pytest.raises(ValueError, match=r"broken.imvc"):
+        predict(damaged, saved[0])
