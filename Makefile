@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 .PHONY: demo test lint bench clean
 
 demo: $(STAMP)
-	$(BIN)/python examples/plot_digits.py --output demo_output
+	$(BIN)/imvc demo --output demo_output
 
 test: $(STAMP)
 	$(BIN)/ruff check src tests benchmarks examples

@@ -14,29 +14,49 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="imvc",
         help="Clustering of samples described by several views, many of them missing.",
+        epilog="imvc COMMAND --help shows the options of a command and examples.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        add_completion=False,
+        # Plain help: names in brackets are no markup, and rich need not be loaded.
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for module in sorted(pkgutil.iter_modules(imvc.cli.__path__), key=lambda m: m.name):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"imvc.cli.{module.name}").register(app)
+    for module in _command_modules():
+        module.register(app)
     return app
+
+
+def _command_modules():
+    """Modules with a command; those with an ``ORDER`` come first, in that order."""
+    modules = [
+        importlib.import_module(f"imvc.cli.{module.name}")
+        for module in pkgutil.iter_modules(imvc.cli.__path__)
+        if not module.name.startswith("_")
+    ]
+    return sorted(modules, key=lambda m: (getattr(m, "ORDER", 100), m.__name__))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("imvc"))
+        raise typer.Exit
 
 
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version and stop.", is_eager=True),
+        typer.Option(
+            "--version",
+            help="Print the version and stop.",
+            is_eager=True,
+            callback=_print_version,
+        ),
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
-    if version:
-        from importlib.metadata import version as version_of
-
-        typer.echo(version_of("imvc"))
-        raise typer.Exit
+    """Options of the program itself; commands have their own."""

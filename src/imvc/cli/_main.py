@@ -6,8 +6,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-# 0: done; 1: a run failed; 2: wrong usage; 130: interrupted.
+# 0: done; 1: a run failed; 2: wrong usage or input; 130: interrupted.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
+_WRONG_INPUT = (
+    ValueError,
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -22,17 +30,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from imvc.cli._app import build_app
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in {"typer", "rich", "click"}:
+        if not _is_ours(error):
             raise
-        _say(f"the command line needs {error.name}: pip install 'imvc[cli]'")
-        return FAILED
+        return _explain(error)
     try:
-        build_app()(arguments, prog_name="imvc")
+        code = build_app()(
+            arguments,
+            prog_name="imvc",
+            standalone_mode=False,
+            obj={"arguments": arguments},
+        )
     except SystemExit as stop:
-        return _code(stop.code)
+        code = stop.code
     except KeyboardInterrupt:
-        _say("interrupted; what was finished is kept, the same command resumes.")
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone; nothing is left to tell it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -40,16 +51,60 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in arguments:
             raise
-        _say(" ".join(str(error).split()) or type(error).__name__)
-        return USAGE if isinstance(error, ValueError | FileNotFoundError) else FAILED
-    return 0
+        code = _explain(error)
+    if code == INTERRUPTED:
+        _say(_interrupted(arguments))
+    if code is None:
+        return 0
+    return code if isinstance(code, int) else FAILED
+
+
+def _explain(error: Exception) -> int:
+    """Say what went wrong in one line; its exit code."""
+    if _is_ours(error):
+        package = getattr(error, "name", None)
+        _say(f"the command line needs {package}: pip install 'imvc[cli]'")
+        return FAILED
+    if hasattr(error, "format_message"):  # wrong options and arguments, found by typer
+        return _explain_usage(error)
+    if isinstance(error.__cause__, KeyboardInterrupt):  # older versions of typer
+        return INTERRUPTED
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{os.fspath(error.filename)}: {error.strerror}"
+    elif isinstance(error, MemoryError) and not text:
+        text = "out of memory; take fewer samples or a method that needs less."
+    elif isinstance(error, KeyError | AssertionError | IndexError):
+        text = f"{type(error).__name__}: {text} (imvc --debug shows where)"
+    _say(" ".join(text.split()) or type(error).__name__)
+    # NumPy's LinAlgError is a ValueError, but no fault of the user's.
+    wrong = isinstance(error, _WRONG_INPUT) and type(error).__name__ != "LinAlgError"
+    return USAGE if wrong else FAILED
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether a package is missing that the extra brings."""
+    name = getattr(error, "name", None) or ""
+    return isinstance(error, ModuleNotFoundError) and (
+        name.split(".")[0] in {"typer", "rich", "click"}
+    )
+
+
+def _explain_usage(error) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+    else:
+        context = getattr(error, "ctx", None)
+        hint = f" See {context.command_path} --help." if context is not None else ""
+        _say(" ".join(error.format_message().split()) + hint)
+    return error.exit_code
+
+
+def _interrupted(arguments: Sequence[str]) -> str:
+    if "reproduce" in arguments:
+        return "interrupted; what was finished is kept, the same command resumes."
+    return "interrupted; no half-written file is left."
 
 
 def _say(text: str) -> None:
     sys.stderr.write(f"imvc: {text}\n")
-
-
-def _code(code: object) -> int:
-    if code is None:
-        return 0
-    return code if isinstance(code, int) else FAILED

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import print_json, print_table
+from imvc.cli._common import examples, print_json, print_table
 
 Home = Annotated[
     Path | None,
@@ -21,9 +21,11 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         help="List, describe and import datasets.", no_args_is_help=True
     )
-    group.command("list")(list_)
-    group.command("info")(info)
-    group.command("import")(import_)
+    group.command("list", epilog=examples("imvc data list --data DATA"))(list_)
+    group.command("info", epilog=examples("imvc data info webkb --data DATA"))(info)
+    group.command(
+        "import", epilog=examples("imvc data import mine.mat --name mine --data DATA")
+    )(import_)
     app.add_typer(group, name="data")
 
 

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import print_json, print_table
+from imvc.cli._common import examples, print_json, print_table
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(methods)
+    app.command(epilog=examples("imvc methods", "imvc methods --json"))(methods)
 
 
 def methods(

@@ -5,12 +5,17 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import names, print_json
+from imvc.cli._common import examples, names, print_json
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(report)
+    app.command(
+        epilog=examples(
+            "imvc report records.sqlite -o report",
+            "imvc report records.sqlite --suites table2 --formats svg",
+        )
+    )(report)
 
 
 def report(

@@ -6,13 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from imvc.cli._common import clock, names, numbers, print_json, print_table
+from imvc.cli._common import clock, examples, names, numbers, print_json, print_table
 from imvc.cli._progress import progress_bar
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(reproduce)
+    app.command(
+        epilog=examples(
+            "imvc reproduce table2 --data DATA --dry-run",
+            "imvc reproduce table2 --data DATA --jobs 2 -o report",
+            "imvc reproduce my_suite.toml --methods rise,bridge --rates 0.3,0.5",
+        )
+    )(reproduce)
 
 
 def reproduce(

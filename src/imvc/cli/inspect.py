@@ -1,0 +1,84 @@
+"""``imvc inspect``: what is missing where, before anything is clustered."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from imvc.cli._common import Json, Quiet, examples, print_json
+from imvc.cli._inputs import (
+    Files,
+    Id,
+    Impute,
+    Log1p,
+    Name,
+    NonNumeric,
+    Scale,
+    TopVariance,
+    Transpose,
+    input_files,
+)
+from imvc.cli._progress import stage_progress
+
+ORDER = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        epilog=examples(
+            "imvc inspect rna.csv protein.tsv.gz clinical.parquet",
+            "imvc inspect rna.csv protein.csv --id patient --svg patterns.svg",
+            "imvc inspect study.h5mu --json",
+        )
+    )(inspect)
+
+
+def inspect(
+    files: Files,
+    id: Id = None,
+    name: Name = None,
+    non_numeric: NonNumeric = "drop",
+    impute: Impute = False,
+    log1p: Log1p = None,
+    scale: Scale = None,
+    top_variance: TopVariance = None,
+    transpose: Transpose = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the picture of patterns here."),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show how files of views match: samples, patterns, overlap, odd columns.
+
+    Nothing is clustered. What was decided about the files (separators, id columns,
+    columns left out) is told on stderr, the tables on stdout.
+    """
+    from imvc._files import atomic_write
+    from imvc.workflow import inspect_source
+
+    inputs = input_files(
+        files,
+        id=id,
+        name=name,
+        non_numeric=non_numeric,
+        impute=impute,
+        log1p=log1p,
+        scale=scale,
+        top_variance=top_variance,
+        transpose=transpose,
+    )
+    with stage_progress(quiet) as progress:
+        found, notes = inspect_source(inputs, progress=progress)
+    if svg is not None:
+        with atomic_write(svg) as file:
+            file.write(found.to_svg().encode())
+    if json:
+        written = None if svg is None else str(svg)
+        print_json({**found.to_dict(), "notes": list(notes), "svg": written})
+        return
+    typer.echo(str(found))
+    if svg is not None:
+        typer.echo(f"\npicture: {svg}")

@@ -1,0 +1,77 @@
+"""``imvc predict``: clusters of new samples."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from imvc.cli._common import Json, Quiet, examples, print_json
+from imvc.cli._inputs import (
+    Files,
+    Id,
+    Name,
+    Transpose,
+    id_columns,
+    names_of,
+    transposed,
+)
+from imvc.cli._progress import stage_progress
+
+ORDER = 3
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        epilog=examples(
+            "imvc predict out/model.imvc new_rna.csv --name rna",
+            "imvc predict out/model.imvc rna.csv protein.csv -o new_labels.csv",
+        )
+    )(predict)
+
+
+def predict(
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", help="A model.imvc of imvc cluster."),
+    ],
+    files: Files,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the labels here, .csv or .parquet. Otherwise CSV on stdout.",
+        ),
+    ] = None,
+    id: Id = None,
+    name: Name = None,
+    transpose: Transpose = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Put new samples into the clusters of a saved model.
+
+    Files are matched with the views of the model by name (--name, or the file's own
+    name); views may be absent. Columns are prepared exactly as they were for the model.
+    """
+    from imvc import workflow
+
+    with stage_progress(quiet) as progress:
+        found = workflow.predict(
+            model,
+            files,
+            id_columns=id_columns(id, files, name),
+            names=names_of(name, files),
+            transpose=transposed(transpose),
+            progress=progress,
+        )
+    if output is not None:
+        found.save(output)
+    if json:
+        print_json({**found.to_dict(), "output": str(output) if output else None})
+    elif output is None:
+        typer.echo(found.to_csv(), nl=False)
+    else:
+        typer.echo(str(output))
