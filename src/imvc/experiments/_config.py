@@ -155,6 +155,11 @@ class RunSpec:
         }
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:24]
 
+    @cached_property
+    def setting(self) -> str:
+        """The parameters, as text that is equal for equal ones."""
+        return canonical_json(self.parameters)
+
 
 @dataclass(frozen=True)
 class PlannedRun:

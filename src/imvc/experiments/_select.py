@@ -17,7 +17,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from statistics import fmean
 
-from imvc.experiments._config import canonical_json
 from imvc.experiments._record import Entry
 
 SELECTIONS = (
@@ -77,7 +76,7 @@ def select(entries: Iterable[Entry], how: str, metric: str = "acc") -> list[Entr
 
 def setting(entry: Entry) -> str:
     """The parameters of an entry, as text that is equal for equal ones."""
-    return canonical_json(entry.record.spec.parameters)
+    return entry.record.spec.setting
 
 
 def chosen_settings(entries: Iterable[Entry]) -> dict[tuple[str, str, float], list]:

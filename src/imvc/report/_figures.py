@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from imvc.experiments import Entry, Suite
+from imvc.experiments import Entry, Suite, select
 from imvc.report._plots import (
     plot_anchors_dim,
     plot_convergence,
@@ -98,12 +98,20 @@ def _per_dataset(suite, entries) -> Iterator[tuple[str, list[Entry]]]:
 
 def _missing_rate(suite, entries) -> Iterator[Figure]:
     for dataset, own in _per_dataset(suite, entries):
+        labels = list(dict.fromkeys(entry.label for entry in own))
         for how in selections_of(own):
+            chosen = select(own, how)  # of perhaps thousands, once for all drawings
             for metric in suite.metrics:
                 yield Figure(
                     f"{suite.name}-{dataset}-{metric}-{how}",
                     f"{METRIC_NAMES[metric]} on {dataset} ({COLUMN_NAMES[how]})",
-                    partial(plot_missing_rate, own, metric=metric, how=how),
+                    partial(
+                        plot_missing_rate,
+                        chosen,
+                        metric=metric,
+                        how=how,
+                        labels=labels,
+                    ),
                 )
 
 

@@ -22,7 +22,11 @@ from imvc.report._suite_tables import COLUMN_NAMES, METRIC_NAMES
 
 
 def plot_missing_rate(
-    entries: Sequence[Entry], ax: Any, metric: str = "acc", how: str = "default"
+    entries: Sequence[Entry],
+    ax: Any,
+    metric: str = "acc",
+    how: str = "default",
+    labels: Sequence[str] | None = None,
 ) -> Any:
     """A score over the missing rate, one line per method, bars of one deviation.
 
@@ -34,13 +38,16 @@ def plot_missing_rate(
     metric : str, default="acc"
     how : str, default="default"
         The selection, see `imvc.experiments.select`.
+    labels : sequence of str, optional
+        The methods, in the order that decides how their lines look; by default those
+        of ``entries``.
 
     Returns
     -------
     matplotlib Axes
     """
     cells = summarize(select(entries, how), metric, by_rate=True)
-    for i, label in enumerate(_labels(entries)):
+    for i, label in enumerate(labels or _labels(entries)):
         points = [(r, c) for (_, name, r), c in cells.items() if name == label]
         points = sorted((r, c) for r, c in points if not isnan(c.mean))
         if points:
