@@ -296,8 +296,8 @@ def _forecast(cost: Cost, n_refits: int) -> str:
     if n_refits == 0:
         return cost.reason
     return (
-        f"{cost.reason} Refits for the confidence ({n_refits}) take about as long each, "
-        f"without the search for a number of clusters."
+        f"{cost.reason} Refits for the confidence ({n_refits}) take as long each, but "
+        f"for the search for a number of clusters."
     )
 
 
