@@ -161,6 +161,7 @@ def plot_convergence(entries: Sequence[Entry], ax: Any) -> Any:
             steps + 1, gap[steps], label=f"{entry.label}, rate {spec.rate:g}", **look
         )
     ax.set_yscale("log")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel="iteration", ylabel="objective above its lowest, relative")
     ax.set_title(_dataset(entries))
     legend_beside(ax)
