@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("typer")
@@ -116,6 +117,23 @@ def test_inspect_prints_one_json_document(study, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["n_samples"] == 90
     assert any("clinical.csv" in note for note in told["notes"])
+
+
+def test_a_layer_is_read_instead_of_x(study, capsys):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("cells.h5ad", "w") as file:
+        file["X"] = np.eye(4)
+        file["layers/counts"] = 8 * np.eye(4)
+        for axis in ("obs", "var"):
+            file[axis] = np.array(
+                [(b"a",), (b"b",), (b"c",), (b"d",)], [("index", "S1")]
+            )
+    largest = []
+    for option in ([], ["--layer", "counts"]):
+        assert main(["inspect", "cells.h5ad", *option, "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        largest.append(told["views"][0]["sd_range"][1])
+    assert largest[1] == pytest.approx(8 * largest[0])
 
 
 def test_cluster_writes_its_files_and_ends_with_the_report(study, capsys):

@@ -72,6 +72,12 @@ TopVariance = Annotated[
         help="Keep the N columns of largest variance, or VIEW=N (repeat it).",
     ),
 ]
+Layer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="In .h5ad and .h5mu files: what to read instead of X."
+    ),
+]
 Transpose = Annotated[
     list[str] | None,
     typer.Option(
@@ -97,6 +103,7 @@ def input_files(
     scale: Sequence[str] | None = None,
     top_variance: Sequence[str] | None = None,
     transpose: Sequence[str] | None = None,
+    layer: str | None = None,
     metadata: Path | None = None,
 ) -> InputFiles:
     """The options as `imvc.workflow.InputFiles`."""
@@ -118,6 +125,7 @@ def input_files(
             top_variance=for_all_or_each(top_variance, "--top-variance", whole_number),
         ),
         metadata=None if metadata is None else os.fspath(metadata),
+        layer=layer,
     )
 
 

@@ -21,6 +21,7 @@ from imvc.cli._inputs import (
     KINDS,
     Id,
     Impute,
+    Layer,
     Log1p,
     Metadata,
     Name,
@@ -91,6 +92,7 @@ def cluster(
     scale: Scale = None,
     top_variance: TopVariance = None,
     transpose: Transpose = None,
+    layer: Layer = None,
     metadata: Metadata = None,
     seed: Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed.")] = 0,
     refits: Annotated[
@@ -164,6 +166,7 @@ def cluster(
             scale=scale,
             top_variance=top_variance,
             transpose=transpose,
+            layer=layer,
             metadata=metadata,
         )
         parameters = parameter_values(set_) | ({"n_jobs": jobs} if jobs else {})

@@ -18,6 +18,7 @@ from imvc.cli._inputs import (
     Files,
     Id,
     Impute,
+    Layer,
     Log1p,
     Name,
     NonNumeric,
@@ -79,6 +80,7 @@ def compare(
     scale: Scale = None,
     top_variance: TopVariance = None,
     transpose: Transpose = None,
+    layer: Layer = None,
     seed: Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed.")] = 0,
     force: Annotated[
         bool, typer.Option("--force", help="Try what the estimate says cannot fit.")
@@ -104,6 +106,7 @@ def compare(
         scale=scale,
         top_variance=top_variance,
         transpose=transpose,
+        layer=layer,
     )
     with stage_progress(quiet) as progress:
         found = compare_methods(

@@ -10,6 +10,7 @@ from imvc.cli._inputs import (
     Files,
     Id,
     Impute,
+    Layer,
     Log1p,
     Name,
     NonNumeric,
@@ -44,6 +45,7 @@ def inspect(
     scale: Scale = None,
     top_variance: TopVariance = None,
     transpose: Transpose = None,
+    layer: Layer = None,
     svg: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also write the picture of patterns here."),
@@ -69,6 +71,7 @@ def inspect(
         scale=scale,
         top_variance=top_variance,
         transpose=transpose,
+        layer=layer,
     )
     with stage_progress(quiet) as progress:
         found, notes = inspect_source(inputs, progress=progress)

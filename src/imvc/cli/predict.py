@@ -9,6 +9,7 @@ from imvc.cli._common import Json, Quiet, examples, print_json
 from imvc.cli._inputs import (
     Files,
     Id,
+    Layer,
     Name,
     Transpose,
     id_columns,
@@ -48,6 +49,7 @@ def predict(
     id: Id = None,
     name: Name = None,
     transpose: Transpose = None,
+    layer: Layer = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -65,6 +67,7 @@ def predict(
             id_columns=id_columns(id, files, name),
             names=names_of(name, files),
             transpose=transposed(transpose),
+            layer=layer,
             progress=progress,
         )
     if output is not None:

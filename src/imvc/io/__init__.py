@@ -9,6 +9,7 @@ write results that are whole or not there. Every complaint about a file is an
 
 from imvc.io._errors import InputError
 from imvc.io._labels import write_labels
+from imvc.io._metadata import read_metadata
 from imvc.io._output import OutputFolder
 from imvc.io._prepare import FittedPreparation, Preparation
 from imvc.io._read import read_file
@@ -23,6 +24,7 @@ __all__ = [
     "Preparation",
     "ViewFiles",
     "read_file",
+    "read_metadata",
     "read_views",
     "write_labels",
 ]

@@ -1,5 +1,6 @@
 """What is known of samples beside their features, brought into one order."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,15 +47,36 @@ def gather_metadata(
     return {**own, **{k: v for k, v in columns.items() if k not in own}}, notes
 
 
+def read_metadata(
+    path: str | os.PathLike[str],
+) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
+    """Read a table that describes samples: text and numbers alike.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV, TSV, Parquet or Feather.
+
+    Returns
+    -------
+    ids : ndarray of object, or None
+        None where no column holds ids.
+    columns : dict of str to ndarray of object
+    notes : list of str
+        What was decided, as "file: note".
+    """
+    options = Options(block=False)
+    found = read_columns(path, options)
+    with reading(str(path), "a table of metadata"):
+        ids, columns = metadata_from_columns(found, options)
+    return ids, columns, [f"{path}: {note}" for note in found.notes]
+
+
 def _read_own(
     path: Any, sample_ids: np.ndarray | None, n: int
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     source = str(path)
-    options = Options(block=False)
-    found = read_columns(path, options)
-    with reading(source, "a table of metadata"):
-        ids, columns = metadata_from_columns(found, options)
-    notes = [f"{source}: {note}" for note in found.notes]
+    ids, columns, notes = read_metadata(path)
     n_rows = len(next(iter(columns.values()), ())) if ids is None else len(ids)
     if ids is None and sample_ids is not None:
         raise input_error(source, "has no ids while the views have; add the id column.")

@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
-from imvc.io import InputError
-from imvc.io._arrow_types import Options
-from imvc.io._columns import metadata_from_columns
-from imvc.io._errors import reading
-from imvc.io._read import read_columns
+from imvc.io import InputError, read_metadata
 from imvc.methods import Comparison, Cost, compare
 from imvc.metrics import score_all
 from imvc.views import IncompleteViews
@@ -214,7 +210,7 @@ def read_classes(text: str | os.PathLike[str]) -> dict[str, Any]:
     Without a column the table must have only one beside its ids.
     """
     path, column = _split(os.fspath(text))
-    ids, columns = _read_columns(path)
+    ids, columns, _ = read_metadata(path)
     if ids is None:
         raise InputError(
             f"{path}: has no column of ids; give a table with ids and classes."
@@ -230,13 +226,6 @@ def read_classes(text: str | os.PathLike[str]) -> dict[str, Any]:
         )
         raise InputError(f"{path}: {problem}; give FILE:COLUMN, one of {shown}.")
     return dict(zip(ids.tolist(), columns[column].tolist()))
-
-
-def _read_columns(path: str) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
-    """Ids and columns of a table, text and numbers alike."""
-    found = read_columns(path, Options())
-    with reading(path, "a table of classes"):
-        return metadata_from_columns(found, Options())
 
 
 def _split(text: str) -> tuple[str, str | None]:

@@ -78,6 +78,7 @@ def predict(
     id_columns: str | Mapping[str, str] | Sequence[str | None] | None = None,
     names: Sequence[str] | None = None,
     transpose: bool | Sequence[str] = (),
+    layer: str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Prediction:
     """Put the samples of new files into the clusters of a saved model.
@@ -89,7 +90,7 @@ def predict(
     paths : sequence of path-like
         Files of views; those that the model knows by other names need `names`. Views
         may be absent.
-    id_columns, names, transpose
+    id_columns, names, transpose, layer
         As in `InputFiles`.
     progress : callable, optional
         Called with a `Progress`.
@@ -107,6 +108,7 @@ def predict(
             id_columns=id_columns,
             names=names,
             transpose=transpose,
+            layer=layer,
             like=like,
         )
     for note in found.notes:

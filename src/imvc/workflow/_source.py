@@ -31,6 +31,8 @@ class InputFiles:
     preparation : Preparation
     metadata : path-like, optional
         A table with ids and what is known of the samples.
+    layer : str, optional
+        For .h5ad and .h5mu: what to read instead of ``X``.
     """
 
     paths: Sequence[str | os.PathLike[str]]
@@ -40,6 +42,7 @@ class InputFiles:
     transpose: bool | Sequence[str] = ()
     preparation: Preparation = field(default_factory=Preparation)
     metadata: str | os.PathLike[str] | None = None
+    layer: str | None = None
 
     def read(self) -> ViewFiles:
         """Read, prepare and join the files."""
@@ -51,6 +54,7 @@ class InputFiles:
             transpose=self.transpose,
             preparation=self.preparation,
             metadata=self.metadata,
+            layer=self.layer,
         )
 
     def all_paths(self) -> list[Path]:
@@ -67,6 +71,7 @@ class InputFiles:
             "transpose": _plain(self.transpose),
             "preparation": {k: _plain(v) for k, v in asdict(self.preparation).items()},
             "metadata": self.metadata is not None,
+            "layer": self.layer,
         }
 
     @classmethod
@@ -85,6 +90,7 @@ class InputFiles:
             transpose=options["transpose"],
             preparation=Preparation(**asked),
             metadata=metadata,
+            layer=options["layer"],
         )
 
 
