@@ -74,8 +74,18 @@ def is_frame(x: object) -> bool:
     return pandas is not None and isinstance(x, pandas.DataFrame)
 
 
+def is_annotated(x: object) -> bool:
+    """Tell whether `x` is an AnnData (or acts like one), without importing it."""
+    return all(hasattr(x, part) for part in ("X", "obs_names", "var_names"))
+
+
 def read_table(name: str, x: Any) -> Table:
     """Read one view, copying dense data only where its type has to change."""
+    if is_annotated(x):
+        if x.X is None:
+            raise ValueError(f"view {name!r} is an AnnData without X; set its X.")
+        inner = read_table(name, x.X)
+        return Table(name, inner.X, x.obs_names, tuple(map(str, x.var_names)))
     x, has_ids = _to_known_type(name, x)
     names = _feature_names(x) if hasattr(x, "to_numpy") else None
     if is_frame(x):

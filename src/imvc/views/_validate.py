@@ -32,12 +32,12 @@ def as_views(
 
     Parameters
     ----------
-    Xs : list, tuple, dict or IncompleteViews
+    Xs : list, tuple, dict, MuData or IncompleteViews
         The views, each an array of shape (n_samples, n_features), a SciPy sparse
-        matrix or a table; a dict gives them names. pandas DataFrames are joined on
-        their index (outer join, ids in the order of first appearance). Tables without
-        an index (polars, pyarrow) are taken by position, like arrays. A sparse row is
-        missing only when all its entries are stored NaN.
+        matrix or a table; a dict gives them names. pandas DataFrames and AnnData are
+        joined on their index (outer join, ids in the order of first appearance).
+        Tables without an index (polars, pyarrow) are taken by position, like arrays.
+        A sparse row is missing only when all its entries are stored NaN.
     mask : array-like of bool or 0/1, shape (n_samples, n_views), optional
         False where a sample is missing in a view; one column per entry of `Xs`.
     missing_values : {"error", "impute"}, default "error"
@@ -120,6 +120,8 @@ def _read_views(Xs: Any, mask: Any, missing_values: str, like: Any) -> Incomplet
 
 def _named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:
     """Names and views in the order given; errors for what is no collection of views."""
+    if isinstance(getattr(Xs, "mod", None), Mapping):  # a MuData
+        Xs = dict(Xs.mod)
     if isinstance(Xs, Mapping):
         names, entries = list(Xs), list(Xs.values())
         odd = [name for name in names if not isinstance(name, str)]
