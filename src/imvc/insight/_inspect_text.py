@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from imvc.methods._compare import aligned
+
 if TYPE_CHECKING:
     from imvc.insight._inspect import Inspection
 
@@ -67,7 +69,7 @@ def _views_with_names(found: Inspection, width: int) -> str:
             for i, view in enumerate(found.views, 1)
         ),
     ]
-    return _aligned(lines, left=(1, 7))
+    return aligned(lines, left=(1, 7))
 
 
 def _picture(found: Inspection) -> str:
@@ -116,7 +118,7 @@ def _dots(pattern, names: list[str], headings: list[str]) -> str:
 def _overlap_table(found: Inspection) -> str:
     names = [cut(view.name, _HEADING) for view in found.views]
     cells = [[str(count) for count in row] for row in found.overlap.tolist()]
-    table = _aligned([["", *names], *([n, *row] for n, row in zip(names, cells))])
+    table = aligned([["", *names], *([n, *row] for n, row in zip(names, cells))])
     title = "samples that two views share"
     if max(map(len, table.splitlines())) <= WIDTH:
         return f"{title}\n{table}"
@@ -127,7 +129,7 @@ def _overlap_table(found: Inspection) -> str:
         a_name, b_name = found.views[a].name, found.views[b].name
         row = [cut(view.name, 20), str(most), cut(a_name, 20), str(least)]
         lines.append([*row, cut(b_name, 20)])
-    return f"{title}\n{_aligned(lines, left=(0, 2, 4))}"
+    return f"{title}\n{aligned(lines, left=(0, 2, 4))}"
 
 
 def _join_table(found: Inspection) -> str:
@@ -140,7 +142,7 @@ def _join_table(found: Inspection) -> str:
         f"joined by id: {join.n_samples} ids in {len(join.ids_per_table)} tables, "
         f"{join.in_all} of them in all"
     )
-    return f"{head}\n{_aligned(lines)}"
+    return f"{head}\n{aligned(lines)}"
 
 
 def _warning_list(found: Inspection) -> str:
@@ -157,16 +159,3 @@ def _warning_list(found: Inspection) -> str:
         for text in found.warnings
     ]
     return "\n".join(["warnings", *wrapped])
-
-
-def _aligned(lines: list[list[str]], left: tuple[int, ...] = (0,)) -> str:
-    """Columns side by side: those in `left` to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    texts = (
-        "  ".join(
-            cell.ljust(width) if i in left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths))
-        )
-        for line in lines
-    )
-    return "\n".join(text.rstrip() for text in texts)

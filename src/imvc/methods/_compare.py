@@ -77,9 +77,9 @@ class Comparison:
         scores = [k for k in _PRINTED if self.rows and k in self.rows[0]]
         head = ["method", "seconds", "iterations", "leakage", *scores, ""]
         lines = [head, *(_cells(row, scores) for row in self.rows)]
-        text = _aligned(lines, left=(0, len(head) - 1))
+        text = aligned(lines, left=(0, len(head) - 1))
         if len(self.names) > 1:
-            text += "\n\nagreement (adjusted Rand index)\n" + _aligned(
+            text += "\n\nagreement (adjusted Rand index)\n" + aligned(
                 [["", *self.names]]
                 + [
                     [name, *(f"{x:.3f}" for x in row)]
@@ -300,7 +300,7 @@ def _cells(row, scores):
     ]
 
 
-def _aligned(lines, left=(0,)):
+def aligned(lines, left=(0,)):
     """Columns side by side: those in ``left`` to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     texts = (
