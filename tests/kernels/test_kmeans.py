@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from imvc.kernels import _kmeans
-from imvc.kernels._kmeans import assign, kmeans, kmeans_statistics, lloyd
+from imvc.kernels._kmeans import ArrayRows, assign, kmeans, kmeans_statistics, lloyd
 from imvc.scale import threaded_map
 
 
@@ -86,7 +86,7 @@ def test_a_common_offset_does_not_spoil_float32_clusters(rng):
 
 def test_a_cluster_that_runs_empty_restarts_at_the_farthest_row():
     X = np.array([[0.0], [0.1], [0.2], [9.0]])
-    centers, _ = lloyd(X, np.array([[0.1], [500.0]]), max_iter=10)
+    centers, _ = lloyd(ArrayRows(X), np.array([[0.1], [500.0]]), max_iter=10)
     np.testing.assert_allclose(np.sort(centers.ravel()), [0.1, 9.0])
 
 

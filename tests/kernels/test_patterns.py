@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imvc.kernels._patterns import PatternGrams, pattern_grams
+from imvc.kernels._patterns import PatternGrams, group_rows, pattern_grams
 
 SIZES = (4, 3, 5)
 
@@ -96,3 +96,37 @@ def test_scaling_columns_scales_the_statistics(rng):
 def test_statistics_of_other_anchors_cannot_be_added():
     with pytest.raises(ValueError, match="different anchors"):
         PatternGrams((3,), {}) + PatternGrams((4,), {})
+
+
+@pytest.mark.parametrize("n", [2, 60, 400])
+def test_added_rows_give_the_gram_matrix_of_all_rows(n, rng):
+    sizes, p = (12, 9), (0, 1)
+    graphs = [graph_rows(rng, n, m, k=3) for m in sizes]
+    blocks = [[(i[a::7], w[a::7]) for i, w in graphs] for a in range(min(n, 7))]
+    grams = pattern_grams([(p, block) for block in blocks], sizes)
+    Z = dense(graphs, sizes)
+    np.testing.assert_allclose(grams.densified().total, Z.T @ Z, atol=1e-12)
+    np.testing.assert_allclose(grams.column_sums(1), Z[:, 12:].sum(axis=0))
+
+
+def test_small_unsigned_indices_are_shifted_without_overflow(rng):
+    graphs = [(rng.integers(200, size=(5, 3), dtype=np.uint8), rng.random((5, 3)))] * 2
+    rows = group_rows(graphs, [200, 200])
+    np.testing.assert_array_equal(rows.indices.reshape(5, 6)[:, :3], graphs[0][0])
+    np.testing.assert_array_equal(
+        rows.indices.reshape(5, 6)[:, 3:], graphs[0][0].astype(int) + 200
+    )
+
+
+def test_small_unsigned_indices_and_float32_weights_do_not_spoil_sums(rng):
+    sizes = (200, 250)
+    n, k = 30_000, 4
+    small = [
+        (rng.integers(m, size=(n, k), dtype=np.uint8), rng.random((n, k), np.float32))
+        for m in sizes
+    ]
+    wide = [(i.astype(np.int32), w.astype(np.float64)) for i, w in small]
+    a, b = (pattern_grams([((0, 1), g)], sizes).total for g in (small, wide))
+    np.testing.assert_array_equal(a, b)
+    sums = [w.sum(axis=1, dtype=np.float64) for _, w in small]
+    assert a[:200, 200:].sum() == pytest.approx(sums[0] @ sums[1])

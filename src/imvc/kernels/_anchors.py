@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._kmeans import dense_rows, kmeans_plusplus, lloyd
+from imvc.kernels._kmeans import ArrayRows, dense_rows, kmeans_plusplus, lloyd
 
 __all__ = ["das_anchors", "das_rows", "distinct_rows", "kmeans_anchors", "random_rows"]
 
@@ -20,7 +20,7 @@ def kmeans_anchors(X, m, rng, *, max_iter=_LLOYD_STEPS):
     size = max(_SEED_ROWS * m, 300)
     few = X if X.shape[0] <= size else X[random_rows(X.shape[0], size, rng)]
     first = dense_rows(few, kmeans_plusplus(few, m, rng))
-    centers, _ = lloyd(X, distinct_rows(first), max_iter=max_iter)
+    centers, _ = lloyd(ArrayRows(X), distinct_rows(first), max_iter=max_iter)
     return distinct_rows(centers.astype(X.dtype))
 
 

@@ -28,13 +28,16 @@ def knn_weights(D, k):
     Where all k + 1 distances are equal up to rounding, numerator and denominator are
     both noise; such a row gets 1/k everywhere, so that no sample is disconnected.
     """
-    gaps = D[:, k, None] - D[:, :k]
-    total = gaps.sum(axis=1)
-    tied = total <= 64 * np.finfo(D.dtype).eps * k * D[:, k]
+    D = np.ascontiguousarray(D.T)  # rows of k numbers would be short for NumPy
+    gaps = D[k] - D[:k]
+    total = np.zeros(D.shape[1], D.dtype)
+    for gap in gaps:  # in this order, which NumPy's sum does not keep for all shapes
+        total += gap
+    tied = total <= 64 * np.finfo(D.dtype).eps * k * D[k]
     total[tied] = 1
-    weights = gaps / total[:, None]
-    weights[tied] = 1 / k
-    return weights
+    gaps /= total
+    gaps[:, tied] = 1 / k
+    return np.ascontiguousarray(gaps.T)
 
 
 def anchor_weights(X, A, k, *, squared=True):

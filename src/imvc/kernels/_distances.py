@@ -1,12 +1,22 @@
-"""Distances from samples to anchors, a bounded block at a time."""
+"""Distances from samples to anchors, a bounded tile at a time.
+
+The distances of a sample do not depend on the samples around it; see ``_tiles``.
+"""
+
+import sys
 
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.kernels._tiles import SLAB_ROWS, slab_products, tile_products
+
 __all__ = ["block_slices", "nearest_anchors", "squared_distances"]
 
-_BLOCK_ENTRIES = 1 << 18  # entries of one samples x anchors block
-_ARGMIN_ROUNDS = 12  # up to here repeated argmin beats argpartition (measured)
+_BLOCK_ENTRIES = 1 << 18  # entries of one block of rows
+_SPARSE_ENTRIES = 1 << 16  # distances of sparse rows at a time
+_ROUNDS = 12  # up to here repeated minima beat a partition (measured)
+_KEYED_ANCHORS = 1024  # beyond, the keys of a slab would leave the cache
+_HIGH = 1 if sys.byteorder == "little" else 0  # upper half of a 64-bit integer
 
 
 def block_slices(n_rows, width, entries=_BLOCK_ENTRIES):
@@ -21,19 +31,10 @@ def squared_distances(X, A):
     Both are shifted by the mean of ``A`` first where ``X`` is dense: the distances do
     not change and the cancellation in |x|^2 - 2 x'a + |a|^2 shrinks.
     """
-    A = np.asarray(A, dtype=X.dtype)
-    if sp.issparse(X):
-        products = np.asarray(X @ A.T)
-        x_norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    else:
-        centre = A.mean(axis=0)
-        X, A = X - centre, A - centre
-        products = X @ A.T
-        x_norms = np.einsum("ij,ij->i", X, X)
-    products *= -2
-    products += x_norms[:, None]
-    products += np.einsum("ij,ij->i", A, A)
-    return np.maximum(products, 0, out=products)
+    D = np.empty((X.shape[0], len(A)), X.dtype)
+    for rows, tile in _distance_tiles(X, A):
+        D[rows] = tile
+    return np.maximum(D, 0, out=D)
 
 
 def nearest_anchors(X, A, k, *, squared=True):
@@ -54,37 +55,107 @@ def nearest_anchors(X, A, k, *, squared=True):
 
     Notes
     -----
-    O(n m p) time; beside the result at most one bounded block of the n x m distances
-    exists. Of equal distances the lower index comes first.
+    O(n m p) time; beside the result at most one bounded tile of the n x m distances
+    exists. Of equal distances the lower index comes first. Both results of a row are
+    the same, bit for bit, whatever rows stand around it.
     """
     n, m = X.shape[0], A.shape[0]
     if not 1 <= k <= m:
         raise ValueError(f"k={k} must lie between 1 and the number of anchors, {m}.")
     indices = np.empty((n, k), dtype=np.int32)
     distances = np.empty((n, k), dtype=X.dtype)
-    for rows in block_slices(n, max(m, X.shape[1] if not sp.issparse(X) else m)):
-        D = squared_distances(X[rows], A)
-        indices[rows], distances[rows] = _smallest(D, k)
+    slabs = None
+    if not sp.issparse(X) and k <= _ROUNDS and m <= _KEYED_ANCHORS:
+        slabs = slab_products(X, *_as_product(np.asarray(A, X.dtype)))
+    if slabs is not None:
+        _smallest_keys(slabs, indices, distances)
+    else:
+        for rows, D in _distance_tiles(X, A):
+            _smallest(D.astype(X.dtype, copy=False), indices[rows], distances[rows])
+    np.maximum(distances, 0, out=distances)
     if not squared:
         np.sqrt(distances, out=distances)
     return indices, distances
 
 
-def _smallest(D, k):
-    """Column indices and values of the ``k`` smallest entries per row; spoils ``D``."""
-    rows = np.arange(D.shape[0])
-    if k <= _ARGMIN_ROUNDS:
-        indices = np.empty((D.shape[0], k), dtype=np.int32)
-        values = np.empty((D.shape[0], k), dtype=D.dtype)
-        for j in range(k):
-            column = D.argmin(axis=1)
-            indices[:, j], values[:, j] = column, D[rows, column]
-            D[rows, column] = np.inf
-        return indices, values
-    part = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
-    values = np.take_along_axis(D, part, axis=1)
-    order = np.argsort(values, axis=1, kind="stable")
-    return (
-        np.take_along_axis(part, order, axis=1).astype(np.int32),
-        np.take_along_axis(values, order, axis=1),
-    )
+def _distance_tiles(X, A):
+    """Yield ``(rows, squared distances)``; rounding may leave some just below 0."""
+    A = np.asarray(A, dtype=X.dtype)
+    if not sp.issparse(X):
+        yield from tile_products(X, *_as_product(A))
+        return
+    columns, norms = np.ascontiguousarray(A.T), np.einsum("ij,ij->i", A, A)
+    for rows in block_slices(X.shape[0], len(A), _SPARSE_ENTRIES):
+        part = X[rows]
+        products = np.asarray(part @ columns)
+        products *= -2
+        products += np.asarray(part.multiply(part).sum(axis=1)).reshape(-1, 1)
+        products += norms
+        yield rows, products
+
+
+def _as_product(A):
+    """Distances as one product [x, |x|^2, 1] [-2a, 1, |a|^2]': ``(B, load)``.
+
+    No pass over the distances is left after the product.
+    """
+    p = A.shape[1]
+    # Rounded first, so that samples and anchors are shifted by the same.
+    centre = A.mean(axis=0, dtype=np.float64).astype(A.dtype).astype(np.float64)
+    A = A - centre
+    norms = np.einsum("ij,ij->i", A, A)
+
+    def load(out, part):
+        shifted = out[..., :p]
+        np.subtract(part, centre.astype(out.dtype), out=shifted)
+        np.einsum("...j,...j->...", shifted, shifted, out=out[..., p])
+        out[..., p + 1] = 1
+
+    return np.vstack([-2 * A.T, np.ones_like(norms), norms]), load
+
+
+def _smallest_keys(slabs, indices, values):
+    """Write the nearest anchors and their distances, given slabs of float32 distances.
+
+    A key is a 64-bit integer: the bits of a distance above the number of the anchor.
+    Floats that are not negative are ordered as their bits are, so the smallest key
+    names the nearest anchor, and of several the first.
+    """
+    keys = None
+    for rows, D in slabs:
+        if keys is None:  # no later step has more slabs
+            keys = np.empty((D.shape[1], len(D), SLAB_ROWS), np.int64)
+            keys[:] = np.arange(D.shape[1]).reshape(-1, 1, 1)
+            halves = keys.view(np.float32).reshape(*keys.shape, 2)[..., _HIGH]
+            flat = keys.view(np.float32).reshape(-1)
+            anchor_step = flat.size // len(keys)
+            first = np.arange(_HIGH, anchor_step, 2)
+        halves[:, : len(D)] = D.transpose(1, 0, 2)
+        used, count = keys[:, : len(D)], rows.stop - rows.start
+        for j in range(indices.shape[1]):
+            least = np.minimum.reduce(used, axis=0).reshape(-1, 1)
+            anchors = least.view(np.int32)[:, 1 - _HIGH]
+            indices[rows, j] = anchors[:count]
+            values[rows, j] = least.view(np.float32)[:count, _HIGH]
+            at = np.multiply(anchors, anchor_step, dtype=np.intp)
+            at += first[: len(at)]
+            flat[at] = np.inf
+
+
+def _smallest(D, indices, values):
+    """Write the columns and values of the smallest entries per row; spoils ``D``."""
+    k = indices.shape[1]
+    if k > _ROUNDS:
+        part = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
+        found = np.take_along_axis(D, part, axis=1)
+        order = np.argsort(found, axis=1, kind="stable")
+        indices[:] = np.take_along_axis(part, order, axis=1)
+        values[:] = np.take_along_axis(found, order, axis=1)
+        return
+    flat, first = D.reshape(-1), np.arange(0, D.size, D.shape[1])
+    for j in range(k):
+        columns = D.argmin(axis=1)
+        indices[:, j] = columns
+        columns += first
+        values[:, j] = flat[columns]
+        flat[columns] = np.inf

@@ -6,7 +6,8 @@ threads nor, beyond rounding, on the cutting into blocks.
 """
 
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,9 +16,13 @@ from sklearn.utils import check_random_state
 from imvc.kernels._distances import block_slices, squared_distances
 
 __all__ = [
+    "ArrayRows",
     "KMeansResult",
+    "RowBlocks",
+    "add_up",
     "assign",
     "kmeans",
+    "kmeans_centers",
     "kmeans_plusplus",
     "kmeans_statistics",
     "lloyd",
@@ -25,6 +30,7 @@ __all__ = [
 
 START_ROWS = 10_000  # rows that the starts are tried on; all rows polish the best
 _BLOCK_ROWS = 16_384
+_SAME_INERTIA = 1e-6
 
 
 @dataclass(frozen=True)
@@ -112,40 +118,81 @@ def kmeans_statistics(X, centers):
     return sums, counts
 
 
-def lloyd(X, centers, *, max_iter, tol=1e-4, map=map):
+def lloyd(rows, centers, *, max_iter, tol=1e-4):
     """Lloyd's iteration from given centres.
 
     Stops when the centres move by less than ``tol`` times the mean column variance
     (scikit-learn's rule). A cluster that runs empty restarts at the row that is
     farthest from its centre.
 
+    Parameters
+    ----------
+    rows : RowBlocks
+    centers : ndarray of shape (k, p)
+
     Returns
     -------
     centers : float64 array of shape (k, p)
     n_iter : int
     """
-    blocks = [X[rows] for rows in _row_blocks(X.shape[0])]
-    limit = tol * _mean_variance(X)
+    limit = tol * _mean_variance(rows)
     centers = np.asarray(centers, dtype=np.float64)
     n_iter, shift = 0, np.inf
     while n_iter < max_iter and shift > limit:
         n_iter += 1
-        step = partial(kmeans_statistics, centers=centers)
-        sums, counts = (sum(parts) for parts in zip(*map(step, blocks)))
+        sums, counts = rows.total(partial(kmeans_statistics, centers=centers))
         moved = sums / np.maximum(counts, 1)[:, None]
         empty = np.flatnonzero(counts == 0)
         if empty.size:
-            moved[empty] = _farthest_rows(X, centers, empty.size)
+            moved[empty] = _farthest_rows(rows, centers, empty.size)
         shift = np.square(moved - centers).sum()
         centers = moved
     return centers, n_iter
 
 
-def kmeans(X, k, *, n_init, random_state, max_iter=300, start_rows=START_ROWS, map=map):
+def kmeans_centers(
+    rows, k, *, n_init, random_state, max_iter=300, start_rows=START_ROWS, map=map
+):
     """k-means++ with ``n_init`` starts; the best by inertia, polished on all rows.
 
     The starts run on at most ``start_rows`` random rows (at least 20 a cluster), since
     a start only has to find the right basin; their best then runs on everything.
+
+    Parameters
+    ----------
+    rows : RowBlocks
+    map : callable
+        Like the built-in; a threaded one tries starts side by side.
+
+    Returns
+    -------
+    centers : ndarray of shape (k, p), in the dtype of the rows
+    n_iter : int
+    """
+    rng = check_random_state(random_state)
+    n, size = rows.n, max(start_rows, 20 * k)
+    chosen = None if n <= size else np.sort(rng.choice(n, size, replace=False))
+    seeds = rng.randint(np.iinfo(np.int32).max, size=n_init)
+    sample = rows.take(chosen)
+    few = ArrayRows(sample)
+
+    def start(seed):
+        first = kmeans_plusplus(sample, k, np.random.RandomState(seed))
+        centers, n_iter = lloyd(few, dense_rows(sample, first), max_iter=max_iter)
+        return assign(sample, centers)[1].sum(dtype=np.float64), centers, n_iter
+
+    found = list(map(start, seeds))
+    # Starts that end in the same place differ by rounding; the first of them is taken,
+    # so that rounding does not renumber the clusters.
+    limit = min(inertia for inertia, _, _ in found) * (1 + _SAME_INERTIA)
+    _, centers, n_iter = next(result for result in found if result[0] <= limit)
+    if chosen is not None:
+        centers, n_iter = lloyd(rows, centers, max_iter=max_iter)
+    return centers.astype(sample.dtype), n_iter
+
+
+def kmeans(X, k, *, n_init, random_state, max_iter=300, start_rows=START_ROWS, map=map):
+    """`kmeans_centers` of an array, and the labels of its rows.
 
     Parameters
     ----------
@@ -157,43 +204,96 @@ def kmeans(X, k, *, n_init, random_state, max_iter=300, start_rows=START_ROWS, m
     -------
     KMeansResult
     """
-    rng = check_random_state(random_state)
-    n, size = X.shape[0], max(start_rows, 20 * k)
-    sample = X if n <= size else X[np.sort(rng.choice(n, size, replace=False))]
-    seeds = rng.randint(np.iinfo(np.int32).max, size=n_init)
-
-    def start(seed):
-        rows = kmeans_plusplus(sample, k, np.random.RandomState(seed))
-        centers, n_iter = lloyd(sample, dense_rows(sample, rows), max_iter=max_iter)
-        return assign(sample, centers)[1].sum(dtype=np.float64), centers, n_iter
-
-    _, centers, n_iter = min(map(start, seeds), key=lambda result: result[0])
-    if sample is not X:
-        centers, n_iter = lloyd(X, centers, max_iter=max_iter, map=map)
-    centers = centers.astype(X.dtype)  # before the labels, which must be their own
-    parts = map(lambda rows: assign(X[rows], centers), _row_blocks(n))
+    centers, n_iter = kmeans_centers(
+        ArrayRows(X, map),
+        k,
+        n_init=n_init,
+        random_state=random_state,
+        max_iter=max_iter,
+        start_rows=start_rows,
+        map=map,
+    )
+    parts = map(lambda rows: assign(X[rows], centers), _row_blocks(X.shape[0]))
     labels, distances = (np.concatenate(part) for part in zip(*parts))
     inertia = float(distances.sum(dtype=np.float64))
     return KMeansResult(centers, labels, inertia, n_iter)
+
+
+class RowBlocks(Protocol):
+    """Rows that k-means runs on, wherever they are."""
+
+    n: int
+
+    def take(self, rows):
+        """Some rows by their numbers, ascending; None: all of them."""
+
+    def total(self, function):
+        """Sum of ``function`` of every block of rows."""
+
+    def collect(self, function):
+        """Results of ``function`` of every block, in order."""
+
+
+class ArrayRows:
+    """The rows of an array in memory, cut into blocks."""
+
+    def __init__(self, X, map=map):
+        self.n, self._X, self._map = X.shape[0], X, map
+        self._blocks = [X[rows] for rows in _row_blocks(X.shape[0])]
+
+    def take(self, rows):
+        return self._X if rows is None else self._X[rows]
+
+    def total(self, function):
+        return add_up(self._map(function, self._blocks))
+
+    def collect(self, function):
+        return list(self._map(function, self._blocks))
+
+
+def add_up(results):
+    """Sum of results of blocks, in their order; tuples are added entry by entry."""
+    return reduce(add_results, results)
+
+
+def add_results(a, b):
+    """``a + b``, of tuples entry by entry."""
+    if isinstance(a, tuple):
+        return tuple(add_results(x, y) for x, y in zip(a, b))
+    return a + b
 
 
 def _row_blocks(n):
     return [slice(i, min(i + _BLOCK_ROWS, n)) for i in range(0, n, _BLOCK_ROWS)]
 
 
-def _mean_variance(X):
+def _mean_variance(rows):
+    count, sums, squares = rows.total(_moments)
+    count = max(int(count), 1)
+    mean = sums / count
+    return float(max(squares / (count * len(sums)) - np.mean(mean**2), 0))
+
+
+def _moments(X):
+    """``(rows, sums of the columns, sum of all squares)``, in float64."""
     if sp.issparse(X):
-        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        square = np.asarray(X.multiply(X).mean(axis=0, dtype=np.float64)).ravel()
-        return float(np.mean(square - mean**2))
-    mean = X.mean(axis=0, dtype=np.float64)
-    square = np.einsum("ij,ij->", X, X, dtype=np.float64) / X.size
-    return float(max(square - np.mean(mean**2), 0))
+        squares = X.multiply(X).sum(dtype=np.float64)
+        return X.shape[0], np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(), squares
+    squares = np.einsum("ij,ij->", X, X, dtype=np.float64)
+    return X.shape[0], X.sum(axis=0, dtype=np.float64), squares
 
 
-def _farthest_rows(X, centers, count):
+def _farthest_rows(rows, centers, count):
+    """The ``count`` rows farthest from their centres; of equal ones the earlier."""
+    found = rows.collect(partial(_farthest_of_block, centers=centers, count=count))
+    distances, candidates = (np.concatenate(part) for part in zip(*found))
+    return candidates[np.argsort(-distances, kind="stable")[:count]]
+
+
+def _farthest_of_block(X, centers, count):
     _, distances = assign(X, centers)
-    return dense_rows(X, np.argsort(-distances, kind="stable")[:count])
+    rows = np.argsort(-distances, kind="stable")[:count]
+    return distances[rows], dense_rows(X, rows)
 
 
 def dense_rows(X, rows):

@@ -15,6 +15,8 @@ import scipy.sparse as sp
 
 __all__ = ["PatternGrams", "group_rows", "pattern_grams"]
 
+_FEW = 8  # with fewer than 1/8 as many weights as entries a sparse product is faster
+
 
 def group_rows(graphs, sizes):
     """CSR matrix [Z_v : v in p] of one group from its graph rows, in float64.
@@ -26,7 +28,8 @@ def group_rows(graphs, sizes):
         Number of anchors of these views.
     """
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    indices = np.hstack([g[0] + np.int32(o) for g, o in zip(graphs, offsets)])
+    shifted = [np.add(g[0], o, dtype=np.int32) for g, o in zip(graphs, offsets)]
+    indices = np.hstack(shifted)
     weights = np.hstack([np.asarray(g[1], np.float64) for g in graphs])
     n, k = indices.shape
     indptr = np.arange(0, n * k + 1, k) if k else np.zeros(n + 1, int)
@@ -37,7 +40,10 @@ def group_rows(graphs, sizes):
 
 @dataclass(frozen=True)
 class _Rows:
-    """Statistics of a small group: its rows, while these are fewer numbers than G_p."""
+    """Statistics of a small group: its rows, while these are fewer numbers than G_p.
+
+    All rows have the same number of entries.
+    """
 
     rows: sp.csr_matrix
 
@@ -55,7 +61,11 @@ class _Rows:
         return other + self
 
     def dense(self):
-        return (self.rows.T @ self.rows).toarray()
+        (n, m), Z = self.rows.shape, self.rows
+        if Z.nnz * _FEW < m**2:
+            return (Z.T @ Z).toarray()
+        turned = (array.reshape(n, -1).T.copy() for array in (Z.indices, Z.data))
+        return _own_gram(tuple(turned), m)
 
     def apply(self, C):
         return self.rows.T @ (self.rows @ C)
@@ -64,6 +74,14 @@ class _Rows:
         rows = self.rows.copy()
         rows.data *= scale[rows.indices]
         return _Rows(rows)
+
+    def to_tree(self):
+        Z = self.rows
+        return np.array(Z.shape), Z.data, Z.indices, Z.indptr
+
+    @classmethod
+    def from_tree(cls, shape, *csr):
+        return cls(sp.csr_matrix(csr, shape=tuple(shape)))
 
     def spread(self, columns, width):
         """The rows with their entries moved to ``columns`` of a wider matrix."""
@@ -87,6 +105,9 @@ class _Gram:
             self.column_sums + other.column_sums,
             self.gram + other.dense(),
         )
+
+    def to_tree(self):
+        return self.count, self.column_sums, self.gram
 
     def dense(self):
         return self.gram
@@ -112,17 +133,53 @@ def _group_of(graphs, sizes):
     n, width = len(graphs[0][0]), sum(sizes)
     if n * sum(indices.shape[1] for indices, _ in graphs) < width**2:
         return _Rows(group_rows(graphs, sizes))
-    Z = [group_rows([graph], [m]) for graph, m in zip(graphs, sizes)]
+    # Turned, so that every step below runs over long contiguous arrays.
+    turned = [
+        (np.array(i.T, np.int32, order="C"), np.array(w.T, np.float64, order="C"))
+        for i, w in graphs
+    ]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     at = [slice(*pair) for pair in pairwise(offsets)]
     gram = np.empty((width, width))
-    for u, Z_u in enumerate(Z):
-        turned = Z_u.T.tocsr()
-        for v in range(u, len(Z)):
-            gram[at[u], at[v]] = (turned @ Z[v]).toarray()
+    for u, (graph, m) in enumerate(zip(turned, sizes)):
+        gram[at[u], at[u]] = _own_gram(graph, m)
+        for v in range(u + 1, len(turned)):
+            gram[at[u], at[v]] = _cross_gram(graph, turned[v], m, sizes[v])
             gram[at[v], at[u]] = gram[at[u], at[v]].T
-    sums = np.concatenate([np.asarray(Z_v.sum(axis=0)).ravel() for Z_v in Z])
-    return _Gram(n, sums, gram)
+    sums = [_add_up(i, w, m) for (i, w), m in zip(turned, sizes)]
+    return _Gram(n, np.concatenate(sums), gram)
+
+
+def _own_gram(graph, m):
+    """Z'Z of turned graph rows (k, n); a pair of entries is added once and mirrored."""
+    indices, weights = graph
+    half = np.zeros(m * m)
+    for q in range(1, len(indices)):
+        codes = indices[q] * np.int32(m) + indices[:q]
+        half += _add_up(codes, weights[q] * weights[:q], m * m)
+    gram = half.reshape(m, m) + half.reshape(m, m).T
+    gram.flat[:: m + 1] += _add_up(indices, np.square(weights), m)
+    return gram
+
+
+def _cross_gram(left, right, m_left, m_right):
+    """Z_u'Z_v of turned graph rows (k, n) of the same samples."""
+    gram = np.zeros(m_left * m_right)
+    for indices, weights in zip(*left):
+        codes = indices * np.int32(m_right) + right[0]
+        gram += _add_up(codes, weights * right[1], gram.size)
+    return gram.reshape(m_left, m_right)
+
+
+def _add_up(codes, values, size):
+    """Sum of the values of every code, (size,).
+
+    As `numpy.bincount`, which holds the interpreter lock and looks at the codes twice:
+    a sparse row adds up its repeated columns on the way to a dense one.
+    """
+    ends = np.array([0, codes.size], codes.dtype)
+    row = sp.csr_matrix((values.ravel(), codes.ravel(), ends), shape=(1, size))
+    return row.toarray()[0]
 
 
 @dataclass(frozen=True)
@@ -197,6 +254,19 @@ class PatternGrams:
             Z = sp.vstack(small, format="csr")
             K += (Z.T @ Z).toarray()
         return K
+
+    def to_tree(self):
+        """Arrays in lists and tuples, for files; `from_tree` is the inverse."""
+        groups = []
+        for p, group in self.groups.items():
+            groups.append((p, group.to_tree()))
+        return self.sizes, groups
+
+    @classmethod
+    def from_tree(cls, tree):
+        sizes, found = tree
+        kinds = {3: _Gram, 4: _Rows.from_tree}
+        return cls(sizes, {p: kinds[len(parts)](*parts) for p, parts in found})
 
     def densified(self):
         """The same statistics with a Gram matrix for every group, large or small."""

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from imvc.kernels._gram_svd import fix_signs, leading_eigh
 from imvc.kernels._scale import inverse, row_norms, unit_rows
+from imvc.kernels._tiles import row_products
 
 __all__ = ["centred_features", "principal_axes", "signed_root_rows"]
 
@@ -39,6 +40,10 @@ def centred_features(X, mean, axes=None):
     axes : ndarray of shape (p, r), optional
         Without it the result is dense of shape (n, p), so a wide sparse ``X`` should
         come with axes. A row that equals the mean up to rounding gives zeros.
+
+    Notes
+    -----
+    The features of a row do not depend on the rows around it, not even by rounding.
     """
     mean = mean.astype(X.dtype, copy=False)
     if sp.issparse(X) and axes is not None:
@@ -49,7 +54,7 @@ def centred_features(X, mean, axes=None):
     lengths = row_norms(shifted)
     lengths[lengths <= 16 * np.finfo(X.dtype).eps * np.linalg.norm(mean)] = 0
     # With axes, lengths are divided out after the projection: the smaller array.
-    features = shifted if axes is None else shifted @ axes.astype(X.dtype, copy=False)
+    features = shifted if axes is None else row_products(shifted, axes)
     features *= inverse(lengths)[:, None]
     return features
 
