@@ -5,10 +5,11 @@ Every function takes two label vectors, the known classes first, and returns a f
 order do not matter.
 """
 
-from imvc.metrics._information import nmi, pattern_leakage
+from imvc.metrics._information import nmi, pattern_leakage, pattern_leakage_of
 from imvc.metrics._scores import (
     PairScores,
     adjusted_rand,
+    adjusted_rand_of,
     clustering_accuracy,
     inverse_purity,
     pairwise_fscore,
@@ -19,11 +20,13 @@ from imvc.metrics._scores import (
 __all__ = [
     "PairScores",
     "adjusted_rand",
+    "adjusted_rand_of",
     "clustering_accuracy",
     "inverse_purity",
     "nmi",
     "pairwise_fscore",
     "pattern_leakage",
+    "pattern_leakage_of",
     "purity",
     "score_all",
 ]

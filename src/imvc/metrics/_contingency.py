@@ -62,6 +62,14 @@ def contingency(labels_true: ArrayLike, labels_pred: ArrayLike) -> Contingency:
     )
 
 
+def contingency_of(counts: ArrayLike) -> Contingency:
+    """The same from a table of counts, without its empty rows and columns."""
+    table = np.asarray(counts, np.int64)
+    table = table[table.any(axis=1)][:, table.any(axis=0)]
+    row, col = np.nonzero(table)
+    return Contingency(row, col, table[row, col], table.sum(axis=1), table.sum(axis=0))
+
+
 def encode_labels(labels: ArrayLike, name: str) -> NDArray[np.int64]:
     """Map labels to 0..k-1, or say what is wrong with the argument called `name`."""
     array = np.asarray(labels)

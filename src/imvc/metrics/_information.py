@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import adjusted_mutual_info_score
+from sklearn.metrics.cluster import expected_mutual_information
 
-from imvc.metrics._contingency import Contingency, contingency, encode_labels
+from imvc.metrics._contingency import (
+    Contingency,
+    contingency,
+    contingency_of,
+    encode_labels,
+)
 
 Average = Literal["max", "arithmetic", "geometric", "min"]
+_EXACT_SAMPLES = 1_000_000
 
 
 def nmi(
@@ -91,9 +98,34 @@ def pattern_leakage(labels: ArrayLike, mask: ArrayLike) -> float:
     """
     codes = encode_labels(labels, "labels")
     patterns = _pattern_codes(mask, len(codes))
-    if codes.max() == 0 or patterns.max() == 0:
+    return adjusted_information_of(contingency(codes, patterns))
+
+
+def pattern_leakage_of(counts: ArrayLike) -> float:
+    """Pattern leakage from a table of counts, patterns x clusters."""
+    return adjusted_information_of(contingency_of(counts))
+
+
+def adjusted_information_of(table: Contingency) -> float:
+    """Adjusted mutual information of a table; 0 if it has one row or column.
+
+    Beyond a million samples the expectation under chance is taken from its leading
+    term, (r - 1)(c - 1) / 2n for r rows and c columns: the next one is of order 1/n^2,
+    and the exact sum would grow with n.
+    """
+    if len(table.classes) == 1 or len(table.clusters) == 1:
         return 0.0
-    return float(adjusted_mutual_info_score(codes, patterns))
+    n = table.n_samples
+    if n <= _EXACT_SAMPLES:
+        cells = sp.csr_matrix((table.count, (table.row, table.col)))
+        chance = float(expected_mutual_information(cells, n))
+    else:
+        chance = (len(table.classes) - 1) * (len(table.clusters) - 1) / (2 * n)
+    most = _average(_entropy(table.classes), _entropy(table.clusters), "arithmetic")
+    least = float(np.finfo(np.float64).eps)
+    room = most - chance
+    room = min(room, -least) if room < 0 else max(room, least)
+    return (_mutual_information(table) - chance) / room
 
 
 def nmi_of(table: Contingency, average: Average) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from imvc.metrics._contingency import Contingency, contingency
+from imvc.metrics._contingency import Contingency, contingency, contingency_of
 from imvc.metrics._information import nmi_of
 
 
@@ -138,6 +138,11 @@ def adjusted_rand(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     1.0
     """
     return _adjusted_rand(contingency(labels_true, labels_pred))
+
+
+def adjusted_rand_of(counts: ArrayLike) -> float:
+    """Adjusted Rand index from a table of counts, classes x clusters."""
+    return _adjusted_rand(contingency_of(counts))
 
 
 def pairwise_fscore(
