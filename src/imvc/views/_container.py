@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from imvc.views._frames import JoinReport
 from imvc.views._values import float_dtype
@@ -131,7 +132,7 @@ class IncompleteViews:
 
     @cached_property
     def _patterns(self) -> tuple[Pattern, ...]:
-        return _group_rows(self.mask)
+        return group_patterns(self.mask)
 
     def rows(self, v: int) -> np.ndarray:
         """Samples observed in view `v`, ascending; int64, read-only."""
@@ -282,7 +283,32 @@ def _select_rows(
     return X_v, chosen
 
 
-def _group_rows(mask: np.ndarray) -> tuple[Pattern, ...]:
+def stack_samples(parts: Sequence[IncompleteViews]) -> IncompleteViews:
+    """Samples of several containers with the same views, one after the other.
+
+    Only observed rows are copied.
+    """
+    first, mask = parts[0], np.concatenate([part.mask for part in parts])
+    arrays, positions = [], []
+    for v in range(first.n_views):
+        blocks = [part.observed(v) for part in parts]
+        sparse = any(sp.issparse(block) for block in blocks)
+        arrays.append(
+            sp.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
+        )
+        position = np.cumsum(mask[:, v]) - 1
+        positions.append(np.where(mask[:, v], position, -1))
+    ids = [part.sample_ids for part in parts if part.sample_ids is not None]
+    return replace(
+        first,
+        arrays=tuple(arrays),
+        mask=mask,
+        positions=tuple(positions),
+        sample_ids=np.concatenate(ids) if len(ids) == len(parts) else None,
+    )
+
+
+def group_patterns(mask: np.ndarray) -> tuple[Pattern, ...]:
     """Group equal rows of a mask: one sort of 64-bit words, whatever the views."""
     n, n_views = mask.shape
     if n == 0:
