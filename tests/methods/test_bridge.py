@@ -1,5 +1,6 @@
 import itertools
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ from imvc import AnchorBridge, as_views
 from imvc.datasets import class_dependent_mask, make_views, random_mask
 from imvc.kernels._scale import unit_rows
 from imvc.methods._bridge_clusters import suggest
-from imvc.methods._bridge_guard import ascend, clusters_of
+from imvc.methods._bridge_guard import SizeTolerant, ascend, clusters_of, sums_of
 from imvc.methods._bridge_joint import JointGraph
 from imvc.methods.bridge import diffusion_time, effective_dimension, joint_spectrum
+from imvc.methods.rise import part_of
 from imvc.metrics import adjusted_rand
+from imvc.scale import Numbers, ThreadRunner, ViewsSource, row_statistics
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +125,7 @@ def test_patterns_and_rows_give_what_dense_matrices_give(name):
     Xs, mask, c, options = case(name)
     model = quiet(AnchorBridge(c, random_state=0, **options), Xs, mask)
     (part,) = model._parts
-    graphs = [[(g.anchors, g.n_neighbors) for g in variant] for variant in part.graphs]
+    graphs = [[(g.anchors, g.n_neighbors) for g in variant] for variant in part.graphs.variants]
     U, s, Y, a, w = bridge(
         Xs, mask, c, graphs, options.get("n_components", 100), part.joint.mask_share
     )
@@ -147,23 +150,27 @@ def test_statistics_by_patterns_equal_those_by_rows(name):
     views = as_views(Xs, mask)
     quiet(model, Xs, mask)
     (part,) = model._parts
-    evidence = model._evidence(views, part.graphs, c, map)
+    runner = ThreadRunner(ViewsSource(views), map)
+    runner.survey()
+    rows = {0: part.graphs(views)}
+    grams = row_statistics(rows[0], part.graphs.sizes)
+    evidence = model._evidence(runner, rows, grams, c)
     joint = JointGraph(evidence.bridges, part.joint.mask_share)
     by_patterns = joint.statistics(evidence.grams)
-    by_rows = joint.row_statistics(views, evidence.rows)
+    by_rows = joint.row_statistics(rows[0])
     for one, other in zip(by_patterns, by_rows):
         np.testing.assert_allclose(one, other, atol=1e-12 * other.max())
     values, W = joint_spectrum(joint, *by_patterns, 4 * c)
     Y = np.empty((len(mask), W.shape[1]))
-    for rows, R in joint.row_blocks(views, evidence.rows):
-        Y[rows] = R @ W
+    for block, R in joint.row_blocks(rows[0]):
+        Y[block] = R @ W
     np.testing.assert_allclose(Y.T @ Y, np.eye(len(values)), atol=1e-8)
     for p in views.patterns():
         stacked = tuple(p.views) + tuple(v + views.n_views for v in p.views)
         C = joint.coefficients(stacked, W, 0.5)
         Z = [np.zeros((len(p.rows), joint.sizes[i])) for i in stacked]
         for z, i in zip(Z, stacked):
-            indices, weights = evidence.rows[i]
+            indices, weights = rows[0].graphs[i]
             at = np.searchsorted(views.rows(i % views.n_views), p.rows)
             np.put_along_axis(z, indices[at], weights[at], axis=1)
         found = np.hstack(Z) @ C
@@ -385,7 +392,7 @@ def test_float32_stays_float32_and_agrees(data, model):
     single.fit([X.astype(np.float32) for X in data.Xs], mask=data.mask)
     assert single.embedding_.dtype == single.cluster_centers_.dtype == np.float32
     part = single._parts[0]
-    assert part.graphs[0][0].anchors.dtype == np.float32
+    assert part.graphs.variants[0][0].anchors.dtype == np.float32
     assert part.W.dtype == np.float64
     assert adjusted_rand(single.labels_, model.labels_) > 0.95
 
@@ -478,21 +485,35 @@ def test_the_guard_acts_on_clusters_of_unequal_size():
 
 def test_gains_of_the_guard_are_differences_of_its_objective(rng):
     X, labels, a = rng.standard_normal((30, 4)), np.arange(30) % 3, 0.8
-    clusters = clusters_of(X, labels, 3, a)
+    clusters = SizeTolerant(*sums_of(X, labels, 3, np.asarray), a)
     gain, worth = clusters.join(X), clusters.stay(X, labels)
     for i, k in itertools.product(range(5), range(3)):
         if k == labels[i]:
             continue
         moved = labels.copy()
         moved[i] = k
-        change = clusters_of(X, moved, 3, a).value() - clusters.value()
+        change = SizeTolerant(*sums_of(X, moved, 3, np.asarray), a).value()
+        change -= clusters.value()
         assert gain[i, k] - worth[i] == pytest.approx(change)
 
 
 def test_the_guard_never_ends_below_its_start(rng):
-    X, labels = rng.standard_normal((200, 4)), rng.integers(4, size=200)
-    found = ascend(X, labels, 4, 0.85)
-    before, after = (clusters_of(X, y, 4, 0.85).value() for y in (labels, found))
+    X, labels = rng.standard_normal((200, 5)), rng.integers(4, size=200)
+    runner = ThreadRunner(ViewsSource(as_views([X]), 70), map)
+    Y, start = (
+        runner.rows(
+            None,
+            partial(part_of, array=a, starts=runner.source.starts),
+            Numbers(),
+            width=a.shape[1] if a.ndim == 2 else None,
+            dtype=a.dtype,
+        )[0]
+        for a in (X, labels)
+    )
+    found = ascend(runner, Y, start, 4, 0.85)
+    before, after = (
+        clusters_of(runner, Y, y, 4, 0.85).value() for y in (start, found)
+    )
     assert after > before
 
 

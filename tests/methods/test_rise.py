@@ -351,7 +351,7 @@ def test_the_authors_program_is_reproduced(d, beta, init, reference_data):
     )
     with pytest.warns(ConvergenceWarning):
         model.fit(Xs, mask=mask)
-    rows = model._graphs.rows(as_views(Xs, mask), map)
+    rows = model._graphs(as_views(Xs, mask)).graphs
     for v in range(3):
         np.testing.assert_allclose(
             weights_to_csr(*rows[v], 9).toarray(), reference[f"graph{v}"], atol=1e-12

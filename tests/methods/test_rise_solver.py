@@ -7,10 +7,10 @@ import pytest
 
 from imvc.datasets import random_mask
 from imvc.kernels._bipartite import inverse_sqrt_degrees
-from imvc.kernels._patterns import group_rows, pattern_grams
+from imvc.kernels._patterns import group_rows
 from imvc.methods._rise_first_order import solve_joint, solve_two_stage
 from imvc.methods.rise import solve
-from imvc.scale import group_blocks
+from imvc.scale import GraphRows, row_statistics
 from imvc.views import as_views
 from rise_oracle import leading_left, rise, rise_first_order, smallest_cosine
 
@@ -47,9 +47,8 @@ class Problem:
         self.h = [np.flatnonzero(self.mask[:, v]) for v in range(len(sizes))]
         y = rng.integers(0, 3, n)
         self.rows = [self.graph(rng, y[h], m, k) for h, m in zip(self.h, sizes)]
-        grams = pattern_grams(
-            ((p, g) for p, _, g in group_blocks(self.views, self.rows)), sizes
-        )
+        rows = GraphRows(self.mask, tuple(self.rows), np.zeros(len(sizes)))
+        grams = row_statistics(rows, sizes)
         scales = [inverse_sqrt_degrees(grams.column_sums(v)) for v in range(len(sizes))]
         self.grams = grams.scaled(scales)
         self.B = [

@@ -1,16 +1,14 @@
 """Anchors of every view, and the graph rows of samples old or new."""
 
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from imvc.kernels._anchors import das_anchors, kmeans_anchors, random_rows
-from imvc.kernels._patterns import pattern_grams
 from imvc.kernels._scale import column_moments, merge_moments, scale_rows
-from imvc.scale import anchor_graph, group_blocks, map_observed
+from imvc.scale import anchor_rows, graph_rows, map_observed
 
 ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing
 
@@ -39,76 +37,87 @@ class AnchorGraphs:
     def sizes(self):
         return tuple(len(A) for A in self.anchors)
 
-    def features(self, v):
-        """Function from a block of rows of view ``v`` to its scaled features."""
-        return partial(scale_rows, kind=self.scale, deviation=self.deviations[v])
+    def graph(self, g, v, X):
+        """Graph row of every row ``X`` of view ``v``; there is one graph, ``g`` = 0."""
+        X = scale_rows(X, self.scale, self.deviations[v])
+        return anchor_rows(X, self.anchors[v], self.n_neighbors, squared=self.squared)
 
-    def rows(self, views, map):
-        """Graph rows ``(indices, weights)`` of every view."""
-        return [
-            anchor_graph(
-                views,
-                v,
-                self.features(v),
-                self.anchors[v],
-                self.n_neighbors,
-                squared=self.squared,
-                map=map,
-            )
-            for v in range(views.n_views)
-        ]
+    def __call__(self, views):
+        """GraphRows of a block of samples."""
+        return graph_rows(views, self.graph)
 
 
-def statistics(views, rows, sizes, map, extra=None):
-    """PatternGrams of graph rows; ``extra`` as in `imvc.scale.group_blocks`."""
-    blocks = ((p, graphs) for p, _, graphs in group_blocks(views, rows, extra))
-    return pattern_grams(blocks, sizes, map)
-
-
-def choose_anchors(views, seed, map, *, anchors, n_anchors, scale, sample):
+def choose_anchors(runner, seed, *, anchors, n_anchors, scale, sample):
     """``(anchors, deviations)`` of every view.
 
     Parameters
     ----------
+    runner : Runner, surveyed
     anchors : str or list of arrays
         The strategy, or the anchors themselves.
     sample : int or None
         Bound on the rows for ``anchors="kmeans"``.
     """
-    deviations = [
-        _deviation(views, v, map) if scale == "standard" else None
-        for v in range(views.n_views)
-    ]
+    views = range(runner.n_views)
+    deviations = [None] * runner.n_views
+    if scale == "standard":
+        deviations = column_deviations(runner)
     if not isinstance(anchors, str):
-        return _given(anchors, views), deviations
+        return _given(anchors, runner), deviations
+    counts = runner.surveyed.observed.sum(axis=0)
+    rngs = [np.random.RandomState([seed, v]) for v in views]
+
+    def size(v):
+        m = max(1, min(n_anchors, counts[v] - 1))
+        if anchors == "random":
+            return m
+        if anchors == "kmeans" and sample:
+            return min(max(sample, ROWS_PER_ANCHOR * m), counts[v])
+        return counts[v]
+
+    rows = [
+        runner.observed_rows(
+            v,
+            random_rows(counts[v], size(v), rngs[v])
+            if anchors == "random" or size(v) < counts[v]
+            else None,
+        )
+        for v in views
+    ]
 
     def choose(v):
-        rng = check_random_state(np.random.RandomState([seed, v]))
-        rows = views.rows(v)
-        m = max(1, min(n_anchors, len(rows) - 1))
-        features = partial(scale_rows, kind=scale, deviation=deviations[v])
+        X = scale_rows(rows[v], scale, deviations[v])
+        m = max(1, min(n_anchors, counts[v] - 1))
         if anchors == "kmeans":
-            size = max(sample, ROWS_PER_ANCHOR * m) if sample else len(rows)
-            if len(rows) > size:
-                rows = rows[random_rows(len(rows), size, rng)]
-            return kmeans_anchors(features(views.take(v, rows)), m, rng)
+            return kmeans_anchors(X, m, rngs[v])
         if anchors == "random":
-            chosen = views.take(v, rows[random_rows(len(rows), m, rng)])
-            chosen = features(chosen)
-            return chosen.toarray() if sp.issparse(chosen) else chosen
-        X = features(views.take(v, rows))
+            return X.toarray() if sp.issparse(X) else X
         return das_anchors(X, m, cosine=anchors == "das-cosine")
 
-    return list(map(choose, range(views.n_views))), deviations
+    return list(runner.map(choose, views)), deviations
 
 
-def _deviation(views, v, map):
-    count, _, squares = reduce(
-        merge_moments, map_observed(column_moments, views, v, map=map)
-    )
-    deviation = np.sqrt(squares / count)
-    deviation[deviation == 0] = 1
-    return deviation
+def column_deviations(runner):
+    """Standard deviation of the columns of every view, 1 where it is 0."""
+    moments = runner.collect(block_moments, runner.blocks)
+    result = []
+    for own in zip(*moments):
+        parts = [part for part in own if part is not None]
+        count, _, squares = reduce(merge_moments, parts)
+        deviation = np.sqrt(squares / count)
+        deviation[deviation == 0] = 1
+        result.append(deviation)
+    return result
+
+
+def block_moments(views):
+    """Column moments of every view of a block; None where nobody has the view."""
+    return [
+        reduce(merge_moments, map_observed(column_moments, views, v))
+        if len(views.rows(v))
+        else None
+        for v in range(views.n_views)
+    ]
 
 
 def _given(anchors, views):

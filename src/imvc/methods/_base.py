@@ -78,7 +78,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             self.embedding_ = self._embed_shuffled(views, rng, map)
             with self._stage("kmeans"):
                 self._partition(draw_seed(rng), map)
-        self._conclude(views)
+        self._conclude(views, pattern_leakage(self.labels_, views.mask))
         return self
 
     def _embed_shuffled(self, views, rng, map):
@@ -132,8 +132,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         normalize = getattr(self, "row_normalize", self._row_normalize)
         return unit_rows(Y) if normalize else Y
 
-    def _conclude(self, views):
-        self.pattern_leakage_ = pattern_leakage(self.labels_, views.mask)
+    def _conclude(self, views, leakage):
+        self.pattern_leakage_ = leakage
         self._log(
             "%s: %d samples, %d views, %d iterations, pattern leakage %.3f",
             type(self).__name__,

@@ -4,19 +4,16 @@ E_v   the c leading non-constant left singular vectors of view v's graph, Z_v T_
 a_uv  chance-corrected mean squared canonical correlation of E_u and E_v
 """
 
-from collections import Counter
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from imvc.kernels._bipartite import inverse_sqrt_degrees, weights_to_csr
-from imvc.kernels._distances import block_slices
 from imvc.kernels._gram_svd import RANK_TOL, inverse_sqrt, leading_eigh
-from imvc.scale import group_blocks
 
 FLOOR = 0.01  # agreement of views that do not agree, or share too few samples
 _CLIP = 2.5  # root mean squares; beyond, two or three samples can fake agreement
-_BLOCK_ENTRIES = 1 << 20
 
 
 def spectrum(gram, degrees, c):
@@ -49,54 +46,67 @@ def leading_without_constant(gram, degrees, scale, d):
     return values, Q
 
 
-def pair_correlations(blocks, sizes, T, map):
+def pair_correlations(runner, rows, chosen, sizes, T):
     """Mean squared canonical correlations r_uv on shared samples, clipped; (V, V).
 
     Parameters
     ----------
-    blocks : callable
-        Gives an iterable of (views, graph rows per view): blocks of samples.
-    sizes, T : number of anchors and the (m_v, c) spectra of the views
+    runner : Runner
+    rows : kept GraphRows
+    chosen : sequence of int
+        The views among those of ``rows`` that are compared.
+    sizes, T : number of anchors and the (m_v, c) spectra of the chosen views
     """
-    c, n_views = T[0].shape[1], len(T)
-
-    def embed(item):
-        p, parts = item
-        return p, [
-            weights_to_csr(g[0], g[1], sizes[v]) @ T[v] for v, g in zip(p, parts)
-        ]
-
-    def moments(item):
-        p, E = embed(item)
-        return p, np.array([[len(e), *e.sum(axis=0), *(e * e).sum(axis=0)] for e in E])
-
-    totals = np.zeros((n_views, n_views, 1 + 2 * c))
-    for p, found in map(moments, blocks()):
-        for u, row in zip(p, found):
-            totals[u, list(p)] += row
+    c, V = T[0].shape[1], len(T)
+    spectra = {"chosen": list(chosen), "sizes": sizes, "T": T}
+    totals = runner.total(None, partial(pair_moments, **spectra), rows)
     count = np.maximum(totals[..., :1], 1)
     mean = totals[..., 1 : c + 1] / count
     square = totals[..., c + 1 :] / count - mean**2
     limit = _CLIP * np.sqrt(np.maximum(square, 0))
+    grams = runner.total(
+        None, partial(pair_products, mean=mean, limit=limit, **spectra), rows
+    )
+    r = np.zeros((V, V))
+    for u, v in combinations(range(V), 2):
+        if grams[u, v, -1, -1]:
+            r[u, v] = r[v, u] = _mean_squared_correlation(grams[u, v], c)
+    return r
 
-    def products(item):
-        p, E = embed(item)
-        result = {}
+
+def _spectral_rows(rows, chosen, sizes, T):
+    """Blocks of samples of one pattern: ``(pattern, E_v per view)``."""
+    for p, _, graphs in rows.select(chosen).groups():
+        yield (
+            p,
+            [
+                weights_to_csr(indices, weights, sizes[v]) @ T[v]
+                for v, (indices, weights) in zip(p, graphs)
+            ],
+        )
+
+
+def pair_moments(rows, chosen, sizes, T):
+    """Counts, sums, squares of E_u over the samples shared with v; (V, V, 1 + 2c)."""
+    totals = np.zeros((len(T), len(T), 1 + 2 * T[0].shape[1]))
+    for p, E in _spectral_rows(rows, chosen, sizes, T):
+        for u, e in zip(p, E):
+            own = np.concatenate([[len(e)], e.sum(axis=0), (e * e).sum(axis=0)])
+            totals[u, list(p)] += own
+    return totals
+
+
+def pair_products(rows, chosen, sizes, T, mean, limit):
+    """Gram matrices of the clipped [E_u, E_v, 1] of pairs u < v; (V, V, 2c+1, 2c+1)."""
+    V, width = len(T), 2 * T[0].shape[1] + 1
+    grams = np.zeros((V, V, width, width))
+    for p, E in _spectral_rows(rows, chosen, sizes, T):
         for (i, u), (j, v) in combinations(enumerate(p), 2):
             A = np.clip(E[i] - mean[u, v], -limit[u, v], limit[u, v])
             B = np.clip(E[j] - mean[v, u], -limit[v, u], limit[v, u])
             AB = np.hstack([A, B, np.ones((len(A), 1))])
-            result[u, v] = AB.T @ AB
-        return result
-
-    grams: Counter = Counter()
-    for found in map(products, blocks()):
-        for pair, gram in found.items():
-            grams[pair] = grams[pair] + gram
-    r = np.zeros((n_views, n_views))
-    for (u, v), gram in grams.items():
-        r[u, v] = r[v, u] = _mean_squared_correlation(gram, c)
-    return r
+            grams[u, v] += AB.T @ AB
+    return grams
 
 
 def _mean_squared_correlation(gram, c):
@@ -110,39 +120,27 @@ def _mean_squared_correlation(gram, c):
     return np.square(whiten[0].T @ centred[:c, c:] @ whiten[1]).sum() / c
 
 
-def agreement(views, graphs, sizes, T, overlap, map):
+def agreement(runner, rows, chosen, sizes, T, overlap):
     """a_uv of one variant: r_uv beyond chance, at least 0.01; (V, V), diagonal 1."""
     c = T[0].shape[1]
-
-    def blocks():
-        return ((p, parts) for p, _, parts in group_blocks(views, graphs))
-
-    r = pair_correlations(blocks, sizes, T, map)
+    r = pair_correlations(runner, rows, chosen, sizes, T)
     a = np.maximum(beyond_chance(r, c, overlap), FLOOR)
     a[overlap <= 2 * c + 2] = FLOOR
     np.fill_diagonal(a, 1)
     return a
 
 
-def reproducibility(graphs, sizes, T, map):
+def reproducibility(runner, rows, pair, sizes, T, n_v):
     """rep_v: agreement of the two variants' spectra of one view.
 
     Parameters
     ----------
-    graphs, sizes, T : pairs, of the two variants
+    pair, sizes, T : of the two variants
+    n_v : int
+        Samples of the view.
     """
-    n_v, c = len(graphs[0][0]), T[0].shape[1]
-
-    def blocks():
-        width = sum(g[0].shape[1] for g in graphs)
-        for rows in block_slices(n_v, width, _BLOCK_ENTRIES):
-            yield (
-                (0, 1),
-                [(indices[rows], weights[rows]) for indices, weights in graphs],
-            )
-
-    r = pair_correlations(blocks, sizes, T, map)[0, 1]
-    return max(float(beyond_chance(r, c, n_v)), FLOOR)
+    r = pair_correlations(runner, rows, pair, sizes, T)[0, 1]
+    return max(float(beyond_chance(r, T[0].shape[1], n_v)), FLOOR)
 
 
 def beyond_chance(r, c, q):
@@ -152,19 +150,19 @@ def beyond_chance(r, c, q):
     return np.where(known, (r - chance) / np.where(known, 1 - chance, 1), 0)
 
 
-def missingness(grams, views, T, first):
+def missingness(grams, counts, T, first):
     """Adjusted R^2 of "v is observed" on E_u, over the samples of u; (V, V).
 
     Parameters
     ----------
     grams : PatternGrams
-    views : IncompleteViews
+    counts : ndarray of shape (V, V)
+        Samples seen in both views.
     T : list of (m_v, c) spectra
     first : int
         Number of view 0 among the views of ``grams``.
     """
-    n_views, c = views.n_views, T[0].shape[1]
-    counts = views.mask.T.astype(np.int64) @ views.mask
+    n_views, c = len(counts), T[0].shape[1]
     result = np.zeros((n_views, n_views))
     for u in range(n_views):
         n_u = counts[u, u]

@@ -5,12 +5,14 @@ clusters is the mean adjusted Rand index between these partitions. The curve ove
 what the data say about the number of clusters: it is shown, not only its top.
 """
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
-from imvc.kernels._kmeans import kmeans
-from imvc.metrics import adjusted_rand
+from imvc.kernels._kmeans import assign, kmeans_centers
+from imvc.metrics import adjusted_rand_of
+from imvc.scale import in_turn
 
 __all__ = ["mean_agreement", "stability_curve", "suggest"]
 
@@ -19,29 +21,62 @@ _STRONG = 0.6  # a stability below this says that partitions differ for every k
 _MARGIN = 0.05  # what the score of a suggested k must be ahead of all others
 
 
-def mean_agreement(partitions):
-    """Mean and standard deviation of the adjusted Rand index over pairs."""
-    scores = [adjusted_rand(a, b) for a, b in combinations(partitions, 2)]
+def mean_agreement(runner, partitions):
+    """Mean and standard deviation of the adjusted Rand index over pairs.
+
+    Parameters
+    ----------
+    partitions : list of KeptRows
+        Labels.
+    """
+    scores = [
+        adjusted_rand_of(merge_tables(runner.collect(cross_table, a.items, b.items)))
+        for a, b in combinations(partitions, 2)
+    ]
     return float(np.mean(scores)), float(np.std(scores))
 
 
-def partition(X, k, seed, map):
-    """Labels of a single graph's embedding: k-means with five starts."""
-    return kmeans(X, k, n_init=_STARTS, random_state=seed, map=map).labels
+def cross_table(a, b):
+    """How many samples of a block have which pair of labels."""
+    shape = (int(a.max(initial=0)) + 1, int(b.max(initial=0)) + 1)
+    cells = np.bincount(a * shape[1] + b, minlength=shape[0] * shape[1])
+    return cells.reshape(shape)
 
 
-def stability_curve(spaces, candidates, seed, map):
+def merge_tables(tables):
+    """Sum of tables that may differ in size."""
+    total = np.zeros(np.max([table.shape for table in tables], axis=0), np.int64)
+    for table in tables:
+        total[: table.shape[0], : table.shape[1]] += table
+    return total
+
+
+def partition(runner, space, k, seed):
+    """Labels of a single graph's embedding: k-means with five starts; KeptRows."""
+    centers, _ = kmeans_centers(
+        space, k, n_init=_STARTS, random_state=seed, map=runner.map
+    )
+    place = partial(assign_in_turn, functions=space.functions, centers=centers)
+    return runner.rows(None, place, space.items, width=None, dtype=np.int64)[0]
+
+
+def assign_in_turn(rows, functions, centers):
+    """Labels of a block, without a summary."""
+    return assign(in_turn(rows, functions), centers)[0], 0
+
+
+def stability_curve(runner, spaces, candidates, seed):
     """Rows (k, stability, spread) for every candidate.
 
     Parameters
     ----------
     spaces : list of callable
-        One per graph: k -> the rows that k-means works on.
+        One per graph: k -> the KeptRows that k-means works on.
     """
     curve = []
     for k in candidates:
-        partitions = [partition(space(k), k, seed, map) for space in spaces]
-        curve.append((k, *mean_agreement(partitions)))
+        partitions = [partition(runner, space(k), k, seed) for space in spaces]
+        curve.append((k, *mean_agreement(runner, partitions)))
     return np.array(curve, dtype=np.float64)
 
 

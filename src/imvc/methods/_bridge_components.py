@@ -1,10 +1,22 @@
 """Views that no path of shared samples joins: AnchorBridge clusters them apart."""
 
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["owners", "view_components"]
+from imvc.methods._bridge_graphs import choose_views
+from imvc.scale import BlockSource
+
+__all__ = [
+    "ComponentSource",
+    "Components",
+    "inhabited",
+    "owners",
+    "view_components",
+]
 
 
 def view_components(overlap, c):
@@ -30,11 +42,86 @@ def owners(mask, components):
     return seen.argmax(axis=1)
 
 
-def inhabited(mask, components):
-    """Components, largest first, with those that own no sample joined to the first."""
-    size = [mask[:, list(views)].any(axis=1).sum() for views in components]
+def inhabited(patterns, components):
+    """Components, largest first, with those that own no sample joined to the first.
+
+    Parameters
+    ----------
+    patterns : dict
+        Pattern -> number of samples.
+    components : list of tuples of views
+    """
+    n_views = 1 + max(v for views in components for v in views)
+    mask = np.array([np.isin(np.arange(n_views), p) for p in patterns])
+    count = np.array(list(patterns.values()))
+    size = [count[mask[:, list(views)].any(axis=1)].sum() for views in components]
     components = [components[i] for i in np.argsort(size, kind="stable")[::-1]]
-    owned = np.bincount(owners(mask, components), minlength=len(components))
+    owned = np.bincount(owners(mask, components), count, minlength=len(components))
     homeless = [v for views, k in zip(components, owned) if k == 0 for v in views]
     kept = [views for views, k in zip(components, owned) if k]
     return [tuple(sorted([*kept[0], *homeless])), *kept[1:]]
+
+
+@dataclass(frozen=True)
+class Components:
+    """Which samples and views belong together.
+
+    Parameters
+    ----------
+    views : list of tuple of int
+        Views of every component.
+    """
+
+    views: list
+
+    def owned(self, mask, i):
+        """Samples of a block that belong to component ``i``, ascending."""
+        if len(self.views) == 1:
+            return np.arange(len(mask))
+        return np.flatnonzero(owners(mask, self.views) == i)
+
+    def select(self, views, i):
+        """IncompleteViews of the samples and views of component ``i``."""
+        if len(self.views) == 1:
+            return views
+        own = self.owned(views.mask, i)
+        return choose_views(views, list(self.views[i])).select(own)
+
+
+class ComponentSource(BlockSource):
+    """The samples and views of one component of another source.
+
+    Parameters
+    ----------
+    runner : Runner, surveyed
+    components : Components
+    i : int
+    """
+
+    def __init__(self, runner, components, i):
+        self._source, self._components, self._i = runner.source, components, i
+        chosen = components.views[i]
+        self.names = tuple(runner.names[v] for v in chosen)
+        self.n_features = tuple(runner.n_features[v] for v in chosen)
+        self.feature_names = tuple(runner.source.feature_names[v] for v in chosen)
+        self.dtype = runner.dtype
+        count = partial(count_owned, components=components, i=i)
+        counts = runner.collect(count, runner.masks)
+        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+    @property
+    def fingerprint(self):
+        return {"kind": "component", "number": self._i}
+
+    def mask(self, i):
+        mask = self._source.mask(i)
+        own = self._components.owned(mask, self._i)
+        return mask[np.ix_(own, self._components.views[self._i])]
+
+    def block(self, i):
+        return self._components.select(self._source.block(i), self._i)
+
+
+def count_owned(mask, components, i):
+    """Samples of a block that belong to component ``i``."""
+    return len(components.owned(mask, i))

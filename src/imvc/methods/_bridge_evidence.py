@@ -6,6 +6,7 @@ P_uv   transition from the anchors of u to the anchors of v
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +30,8 @@ class Evidence:
 
     Parameters
     ----------
-    rows : list
-        Graph rows per variant and view.
+    rows : kept GraphRows
+        Of both variants, one after the other.
     grams : PatternGrams of these graphs
     agreement : ndarray of shape (2, V, V)
     missingness : ndarray of shape (V, V)
@@ -39,7 +40,7 @@ class Evidence:
         Relaxed normalised cut of each variant's views, weighted.
     """
 
-    rows: list
+    rows: Any
     grams: PatternGrams
     agreement: np.ndarray
     missingness: np.ndarray
@@ -48,24 +49,37 @@ class Evidence:
     stability: float | None = None
 
 
-def weigh_evidence(views, rows, grams, c, map):
-    """Steps 3 and 4: what the views say about each other, and the bridges."""
-    V = views.n_views
-    overlap = views.mask.T.astype(np.int64) @ views.mask
+def weigh_evidence(runner, rows, grams, c):
+    """Steps 3 and 4: what the views say about each other, and the bridges.
+
+    Parameters
+    ----------
+    runner : Runner, surveyed
+    rows : kept GraphRows of both variants
+    grams : PatternGrams of these
+    """
+    V, overlap = runner.n_views, runner.surveyed.overlap
     spectra = [
         spectrum(grams.cross(i, i), grams.column_sums(i), c) for i in range(2 * V)
     ]
     T = [T_v for _, T_v in spectra]
     parts = [slice(g * V, (g + 1) * V) for g in range(len(VARIANTS))]
     a = np.array(
-        [agreement(views, rows[g], grams.sizes[g], T[g], overlap, map) for g in parts]
+        [
+            agreement(
+                runner, rows, range(g.start, g.stop), grams.sizes[g], T[g], overlap
+            )
+            for g in parts
+        ]
     )
     gamma = junk_gate(a, overlap, c)
     rep = np.ones(V)
     if gamma and V > 1:
         rep = np.array(
             [
-                reproducibility(rows[v::V], grams.sizes[v::V], T[v::V], map)
+                reproducibility(
+                    runner, rows, (v, V + v), grams.sizes[v::V], T[v::V], overlap[v, v]
+                )
                 for v in range(V)
             ]
         )
@@ -75,7 +89,9 @@ def weigh_evidence(views, rows, grams, c, map):
         float(sum(x * (c - 1 - s[: c - 1].sum()) for x, (s, _) in zip(w, spectra[g])))
         for g, w in zip(parts, weights)
     ]
-    absent = np.mean([missingness(grams, views, T[g], g.start) for g in parts], axis=0)
+    absent = np.mean(
+        [missingness(grams, overlap, T[g], g.start) for g in parts], axis=0
+    )
     return Evidence(rows, grams, a, absent, bridges, cuts)
 
 

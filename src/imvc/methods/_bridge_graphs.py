@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from imvc.kernels._anchors import kmeans_anchors, random_rows
 from imvc.kernels._pca import centred_features, principal_axes, signed_root_rows
-from imvc.scale import anchor_graph
+from imvc.scale import anchor_rows, graph_rows
 
 VARIANTS = (False, True)  # whether features are rooted first: linear, sqrt
 
@@ -39,10 +39,37 @@ class ViewGraph:
         X = signed_root_rows(X) if self.rooted else X
         return centred_features(X, self.mean, self.axes)
 
-    def rows(self, views, v, map):
-        """Graph rows ``(indices, weights)`` of the samples of view ``v``."""
-        k = self.n_neighbors
-        return anchor_graph(views, v, self.features, self.anchors, k, map=map)
+    def rows(self, X):
+        """Graph rows of a block of rows."""
+        return anchor_rows(self.features(X), self.anchors, self.n_neighbors)
+
+    def to_tree(self):
+        """Its parts, for a file; `ViewGraph(*parts)` is the inverse."""
+        return self.rooted, self.mean, self.axes, self.anchors, self.n_neighbors
+
+
+@dataclass(frozen=True)
+class BridgeGraphs:
+    """The graphs of all views, for every variant: a block function.
+
+    Parameters
+    ----------
+    variants : list of list of ViewGraph
+    """
+
+    variants: list
+
+    @property
+    def sizes(self):
+        """Anchors of every variant and view."""
+        return tuple(len(g.anchors) for views in self.variants for g in views)
+
+    def __call__(self, views):
+        """GraphRows of a block of samples, one variant after the other."""
+        return graph_rows(views, self._graph, len(self.variants))
+
+    def _graph(self, g, v, X):
+        return self.variants[g][v].rows(X)
 
 
 @dataclass(frozen=True)
@@ -74,31 +101,38 @@ class GraphRule:
         return max(1, min(k, m - 1))
 
 
-def choose_graphs(views, rule, seed, map, n_replicates=1):
-    """Graphs per anchor seed, variant and view: ``graphs[replicate][variant][v]``."""
+def choose_graphs(runner, rule, seed, n_replicates=1):
+    """BridgeGraphs for every anchor seed."""
+    V, counts = runner.n_views, runner.surveyed.observed.sum(axis=0)
+
+    def sample(v):
+        rng = np.random.RandomState([*seed, v])  # both variants see the same rows
+        m = rule.anchors(counts[v])
+        size = max(rule.sample, m) if rule.sample else counts[v]
+        few = counts[v] > size
+        return runner.observed_rows(
+            v, random_rows(counts[v], size, rng) if few else None
+        )
+
+    rows = [sample(v) for v in range(V)]
 
     def choose(task):
         v, rooted = task
-        rng = np.random.RandomState([*seed, v])  # both variants see the same rows
-        rows = views.rows(v)
-        m = rule.anchors(len(rows))
-        size = max(rule.sample, m) if rule.sample else len(rows)
-        if len(rows) > size:
-            rows = rows[random_rows(len(rows), size, rng)]
-        X = views.take(v, rows)
-        return _variant_graphs(X, rooted, rule, m, [*seed, v, rooted], n_replicates)
+        m = rule.anchors(counts[v])
+        return _variant_graphs(
+            rows[v], rooted, rule, m, [*seed, v, rooted], n_replicates
+        )
 
-    tasks = [(v, rooted) for rooted in VARIANTS for v in range(views.n_views)]
-    found = list(map(choose, tasks))
-    V = views.n_views
+    tasks = [(v, rooted) for rooted in VARIANTS for v in range(V)]
+    found = list(runner.map(choose, tasks))
     return [
-        [[found[g * V + v][s] for v in range(V)] for g in range(len(VARIANTS))]
+        BridgeGraphs([[found[g * V + v][s] for v in range(V)] for g in range(2)])
         for s in range(n_replicates)
     ]
 
 
-def stacked(views, chosen):
-    """The views numbered ``chosen`` (repeats allowed), over the same samples."""
+def choose_views(views, chosen):
+    """The views numbered ``chosen``, over the same samples."""
     return replace(
         views,
         arrays=tuple(views.arrays[v] for v in chosen),

@@ -6,12 +6,15 @@ a = 1 is k-means on unit rows; a smaller a tolerates larger clusters.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from imvc.kernels._distances import block_slices
-from imvc.kernels._kmeans import kmeans
+from imvc.kernels._kmeans import assign, kmeans_centers
+from imvc.kernels._scale import unit_rows
+from imvc.scale import in_turn
 
 _MAX_ROUNDS, _PATIENCE = 60, 5
 
@@ -62,76 +65,124 @@ class SizeTolerant:
         return labels
 
 
-def clusters_of(X, labels, c, exponent):
-    """SizeTolerant of a partition."""
-    counts = np.bincount(labels, minlength=c).astype(float)
-    return SizeTolerant(_sums(X, labels, c), counts, exponent)
-
-
-def _sums(X, labels, c):
-    """Sum of the rows of every cluster, in float64."""
-    n = len(labels)
-    members = sp.csc_matrix((np.ones(n), labels, np.arange(n + 1)), shape=(c, n))
-    return members @ X
-
-
-def guarded_partition(X, U, squares, labels, c, *, n_init, seed, map):
+def guarded_partition(runner, Y, part, labels, *, n_init, seed):
     """Step 7: the better of two ascents of F_a, as a rule that new samples can follow.
 
     Parameters
     ----------
-    X : ndarray of shape (n, K)
-        Unit rows of the embedding without the constant column.
-    U : ndarray of shape (n, K)
-        Singular vectors without the constant one.
-    squares : ndarray of shape (K,)
-        Squared singular values.
-    labels : ndarray
+    runner : Runner
+    Y : KeptRows
+        The embedding, its constant column first.
+    part : Part
+        Of it: squared singular values, decay and the number of clusters.
+    labels : KeptRows
         Of step 6.
     """
+    c = part.c
     skew = (c - 2) / (c - 1)
-    spectral = kmeans(
-        U[:, : c - 1], c, n_init=n_init, random_state=seed, map=map
-    ).labels
-    u, r = (ascend(X, start, c, 1 - 0.2 * skew) for start in (labels, spectral))
-    strict = [clusters_of(X, found, c, 1 - 0.4 * skew).value() for found in (u, r)]
-    likelihood = [block_likelihood(U, squares, found, c) for found in (u, r)]
+    vectors = partial(singular_vectors, decay=part.decay)
+    leading = Y.then(vectors).then(partial(first_columns, count=c - 1))
+    centers, _ = kmeans_centers(
+        leading, c, n_init=n_init, random_state=seed, map=runner.map
+    )
+    place = partial(label_rows, functions=leading.functions, centers=centers)
+    spectral = runner.rows(None, place, Y.items, width=None, dtype=np.int64)[0]
+    u, r = (ascend(runner, Y, start, c, 1 - 0.2 * skew) for start in (labels, spectral))
+    strict = [
+        clusters_of(runner, Y, found, c, 1 - 0.4 * skew).value() for found in (u, r)
+    ]
+    sums = [
+        runner.total(None, partial(sums_of, c=c, function=vectors), Y.items, y.items)
+        for y in (u, r)
+    ]
+    likelihood = [block_likelihood(HU, counts, part.values) for HU, counts in sums]
     better = strict[1] > strict[0] and likelihood[1] > likelihood[0]
-    return clusters_of(X, r if better else u, c, 1 - 0.2 * skew)
+    return clusters_of(runner, Y, r if better else u, c, 1 - 0.2 * skew)
 
 
-def ascend(X, labels, c, exponent):
+def ascend(runner, Y, labels, c, exponent):
     """Batch moves by exact single-move gains; the best partition on the way."""
     best, best_value, idle = labels, -np.inf, 0
     for _ in range(_MAX_ROUNDS):
-        clusters = clusters_of(X, labels, c, exponent)
+        clusters = clusters_of(runner, Y, labels, c, exponent)
         value = clusters.value()
         idle = 0 if value > best_value else idle + 1
         if value > best_value:
             best, best_value = labels, value
-        moved = _move(X, labels, clusters)
-        if idle >= _PATIENCE or np.array_equal(moved, labels):
+        moved, count = runner.rows(
+            None,
+            partial(move, clusters=clusters),
+            Y.items,
+            labels.items,
+            width=None,
+            dtype=np.int64,
+        )
+        if idle >= _PATIENCE or not count:
             break
         labels = moved
     return best
 
 
-def _move(X, labels, clusters):
-    """Every row in the cluster where it is worth most, by the sums as they are."""
-    moved = labels.copy()
+def clusters_of(runner, Y, labels, c, exponent):
+    """SizeTolerant of a partition of the unit rows."""
+    function = partial(sums_of, c=c, function=unit_directions)
+    sums, counts = runner.total(None, function, Y.items, labels.items)
+    return SizeTolerant(sums, counts.astype(float), exponent)
+
+
+def unit_directions(Y):
+    """Unit rows of the embedding, without the constant column."""
+    return unit_rows(Y)[:, 1:]
+
+
+def singular_vectors(Y, decay):
+    """Singular vectors without the constant one."""
+    return Y[:, 1:] / decay.astype(Y.dtype)
+
+
+def first_columns(U, count):
+    return U[:, :count]
+
+
+def label_rows(Y, functions, centers):
+    """Nearest centres of a block, without a summary."""
+    return assign(in_turn(Y, functions), centers)[0], 0
+
+
+def sums_of(Y, labels, c, function):
+    """``(sums of the rows of every cluster, sizes)`` of a block; they add up."""
+    n = len(labels)
+    members = sp.csc_matrix((np.ones(n), labels, np.arange(n + 1)), shape=(c, n))
+    return members @ function(Y), np.bincount(labels, minlength=c)
+
+
+def move(Y, labels, clusters):
+    """Every row in the cluster where it is worth most, by the sums as they are.
+
+    Returns the labels, and how many changed.
+    """
+    X, moved = unit_directions(Y), labels.copy()
     for rows in block_slices(len(X), max(len(clusters.counts), X.shape[1])):
         x, own = X[rows], labels[rows]
         gains = clusters.join(x)
         gains[np.arange(len(x)), own] = clusters.stay(x, own)
         moved[rows] = gains.argmax(axis=1)
-    return moved
+    return moved, int((moved != labels).sum())
 
 
-def block_likelihood(U, squares, labels, c):
-    """J: degree-corrected block-model likelihood less the cost of the labels."""
-    n = len(labels)
-    HU = _sums(U, labels, c)
-    share = np.bincount(labels, minlength=c) / n
+def block_likelihood(HU, counts, squares):
+    """J: degree-corrected block-model likelihood less the cost of the labels.
+
+    Parameters
+    ----------
+    HU : ndarray of shape (c, K)
+        Sums of the singular vectors over the samples of every cluster.
+    counts : ndarray of shape (c,)
+    squares : ndarray of shape (K,)
+        Squared singular values.
+    """
+    n = counts.sum()
+    share = counts / n
     used = share > 0
     HU, share = HU[used], share[used]
     expected = np.outer(share, share)

@@ -9,15 +9,14 @@ with a small L_p, so what the joint spectrum needs of them is in Z_p'Z_p.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
 
 from imvc.kernels._bipartite import weights_to_csr
 from imvc.kernels._distances import block_slices
-from imvc.methods._bridge_graphs import stacked
-from imvc.scale import embed_groups
+from imvc.scale import embed_rows
 
 _ROW_ENTRIES = 1 << 21  # entries of one block of rows of R
 
@@ -180,18 +179,18 @@ class JointGraph:
             blocks.append(np.hstack([np.full((len(C), 1), spread * constant), C]))
         return np.vstack(blocks)
 
-    def row_blocks(self, views, graphs):
+    def row_blocks(self, rows):
         """Blocks ``(slice, R)`` of dense rows of R: many patterns, few samples."""
-        position = np.cumsum(views.mask, axis=0) - 1
-        for part in block_slices(views.n_samples, self.width, _ROW_ENTRIES):
-            mask = views.mask[part]
+        position = np.cumsum(rows.mask, axis=0) - 1
+        for part in block_slices(rows.n_samples, self.width, _ROW_ENTRIES):
+            mask = rows.mask[part, : self.n_views]
             R = np.zeros((len(mask), self.width))
             R[:, self.offsets[-1] :] = self.mask_rows(mask)
             for g, bridge in enumerate(self.bridges):
                 share = bridge.shares(mask)
                 for u in range(self.n_views):
                     seen = np.flatnonzero(mask[:, u])
-                    indices, weights = graphs[g * self.n_views + u]
+                    indices, weights = rows.graphs[g * self.n_views + u]
                     at = position[part][seen, u]
                     Z = weights_to_csr(indices[at], weights[at], bridge.sizes[u])
                     self._add_rows(R, g, bridge, u, seen, Z, share)
@@ -210,39 +209,47 @@ class JointGraph:
             moved = Z[fills] @ bridge.transfer[u, v]
             R[seen[fills], columns] += factor[:, None] * moved
 
-    def row_statistics(self, views, graphs):
-        """`statistics` through rows of R, O(n width^2)."""
+    def row_statistics(self, rows):
+        """`statistics` of a block through rows of R, O(n width^2)."""
         N, degrees = np.zeros((self.width, self.width)), np.zeros(self.width)
-        for _, R in self.row_blocks(views, graphs):
+        for _, R in self.row_blocks(rows):
             N += R.T @ R
             degrees += R.sum(axis=0)
         return N, degrees
 
-    def embed(self, views, graphs, W, constant, map):
-        """Rows ``[constant, r W]`` of the samples, (n, 1 + columns of W)."""
-        d = 1 + W.shape[1]
-        if many_patterns(views, self.sizes):
-            Y = np.empty((views.n_samples, d), views.dtype)
+    def embed(self, rows, W, constant, dtype, graphs=None):
+        """Rows ``[constant, r W]`` of a block of samples, (n, 1 + columns of W).
+
+        Parameters
+        ----------
+        rows : GraphRows
+        graphs : sequence of int, optional
+            The graphs of ``rows`` that the bridges belong to; by default all.
+        """
+        d, V = 1 + W.shape[1], self.n_views
+        graphs = range(len(self.bridges)) if graphs is None else graphs
+        rows = rows.select([g * V + v for g in graphs for v in range(V)])
+        patterns = {p.views: len(p.rows) for p in rows.patterns}
+        if many_patterns(patterns, self.sizes, len(self.sizes)):
+            Y = np.empty((rows.n_samples, d), dtype)
             Y[:, 0] = constant
-            for part, R in self.row_blocks(views, graphs):
+            for part, R in self.row_blocks(rows):
                 Y[part, 1:] = R @ W
             return Y
-        return embed_groups(
-            stacked(views, list(range(self.n_views)) * len(self.bridges)),
-            graphs,
-            self.sizes,
-            lambda p: self.coefficients(p, W, constant),
-            d,
-            dtype=views.dtype,
-            map=map,
-        )
+        coefficients = partial(self.coefficients, W=W, constant=constant)
+        return embed_rows(rows, self.sizes, coefficients, d, dtype)
 
 
-def many_patterns(views, sizes):
+def many_patterns(patterns, sizes, n_views):
     """Whether the patterns have more columns together than there are samples.
 
-    ``sizes`` holds the anchors of every graph and view.
+    Parameters
+    ----------
+    patterns : dict
+        Pattern -> number of samples.
+    sizes : sequence of int
+        Anchors of every graph and view.
     """
-    per_view = np.reshape(sizes, (-1, views.n_views)).sum(axis=0)
-    columns = sum(per_view[list(p.views)].sum() for p in views.patterns())
-    return columns > views.n_samples
+    per_view = np.reshape(sizes, (-1, n_views)).sum(axis=0)
+    columns = sum(per_view[list(p)].sum() for p in patterns)
+    return columns > sum(patterns.values())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from imvc.kernels._kmeans import assign
-from imvc.methods._bridge_graphs import VARIANTS, ViewGraph
+from imvc.methods._bridge_graphs import VARIANTS, BridgeGraphs, ViewGraph
 from imvc.methods._bridge_guard import SizeTolerant
 from imvc.methods._bridge_joint import Bridge, JointGraph
 
@@ -17,8 +17,7 @@ class Part:
 
     Parameters
     ----------
-    graphs : list of list of ViewGraph
-        Per variant and view.
+    graphs : BridgeGraphs
     joint : JointGraph
     values : ndarray of shape (K,)
         Squared singular values s_j^2, without the constant's.
@@ -32,7 +31,7 @@ class Part:
         The rule that places samples when the partition is guarded.
     """
 
-    graphs: list
+    graphs: BridgeGraphs
     joint: JointGraph
     values: np.ndarray
     W: np.ndarray
@@ -56,18 +55,10 @@ class Part:
         """Relaxed normalised cut: sum of 1 - s_j^2 over c - 1 vectors."""
         return float(self.c - 1 - self.values[: self.c - 1].sum())
 
-    def rows(self, views, map):
-        """Graph rows of every variant and view, one after the other."""
-        return [
-            graph.rows(views, v, map)
-            for variant in self.graphs
-            for v, graph in enumerate(variant)
-        ]
-
-    def embed(self, views, rows, map):
-        """Step 6: Y = [u_0 / (c - 1), u_j s_j^t], before unit rows."""
+    def embed(self, rows, dtype):
+        """Step 6 on a block: Y = [u_0 / (c - 1), u_j s_j^t], before unit rows."""
         constant = 1 / np.sqrt(self.n_samples) / max(self.c - 1, 1)
-        return self.joint.embed(views, rows, self.W * self.decay, constant, map)
+        return self.joint.embed(rows, self.W * self.decay, constant, dtype)
 
     def place(self, X):
         """Cluster of every unit row."""
@@ -82,7 +73,9 @@ class Part:
             f"{prefix}.W": self.W,
             f"{prefix}.centers": self.centers,
         }
-        for g, (variant, bridge) in enumerate(zip(self.graphs, self.joint.bridges)):
+        for g, (variant, bridge) in enumerate(
+            zip(self.graphs.variants, self.joint.bridges)
+        ):
             at = f"{prefix}.{g}"
             arrays[f"{at}.weights"] = bridge.weights
             arrays[f"{at}.agreement"] = bridge.agreement
@@ -100,7 +93,9 @@ class Part:
             "n_samples": self.n_samples,
             "c": self.c,
             "mask_share": self.joint.mask_share,
-            "neighbors": [[graph.n_neighbors for graph in v] for v in self.graphs],
+            "neighbors": [
+                [graph.n_neighbors for graph in views] for views in self.graphs.variants
+            ],
             "exponent": None if self.guard is None else self.guard.exponent,
         }
 
@@ -138,7 +133,7 @@ class Part:
             sums, counts = arrays[f"{prefix}.sums"], arrays[f"{prefix}.counts"]
             guard = SizeTolerant(sums, counts, values["exponent"])
         return cls(
-            graphs,
+            BridgeGraphs(graphs),
             JointGraph(bridges, values["mask_share"]),
             arrays[f"{prefix}.values"],
             arrays[f"{prefix}.W"],

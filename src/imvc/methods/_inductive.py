@@ -26,6 +26,9 @@ class InductiveClusterer(MultiViewClusterer):
     def _set_state(self, arrays, values):
         """The inverse of `_get_state`."""
 
+    def _set_samples(self, arrays, values):
+        """Take back what a file keeps of the samples; most methods keep nothing."""
+
     def transform(self, Xs, *, mask=None):
         """Embed samples, new ones or those of the fit.
 
@@ -90,4 +93,5 @@ class InductiveClusterer(MultiViewClusterer):
             tuple(None if f is None else tuple(f) for f in values["feature_names"]),
         )
         model._set_state(arrays, values)
+        model._set_samples(arrays, values)
         return model

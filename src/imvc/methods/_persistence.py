@@ -22,7 +22,7 @@ from imvc._files import atomic_write
 __all__ = ["load_model", "read_model", "write_model"]
 
 FORMAT, FORMAT_VERSION = "imvc-model", 1
-_NOT_KEPT = {"callback", "verbose"}
+_NOT_KEPT = {"callback", "verbose", "work_dir"}
 
 
 def write_model(model, path, state_arrays, state_values):

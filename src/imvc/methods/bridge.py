@@ -17,6 +17,7 @@ As in RISE no step but the first two and the last touches a sample: the others a
 the statistics Z_p'Z_p.
 """
 
+import os
 import warnings
 from functools import partial
 from itertools import pairwise
@@ -24,32 +25,37 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from imvc.kernels._bipartite import inverse_sqrt_degrees
 from imvc.kernels._gram_svd import inverse_sqrt
-from imvc.kernels._kmeans import kmeans
+from imvc.kernels._kmeans import kmeans_centers
 from imvc.kernels._scale import unit_rows
-from imvc.methods._anchor_graphs import statistics
-from imvc.methods._base import draw_seed
-from imvc.methods._bridge_agreement import (
-    leading_without_constant,
-)
+from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
+from imvc.methods._bridge_agreement import leading_without_constant
 from imvc.methods._bridge_clusters import (
     mean_agreement,
     partition,
     stability_curve,
     suggest,
 )
-from imvc.methods._bridge_components import inhabited, owners, view_components
+from imvc.methods._bridge_components import (
+    Components,
+    ComponentSource,
+    inhabited,
+    view_components,
+)
 from imvc.methods._bridge_evidence import weigh_evidence
-from imvc.methods._bridge_graphs import VARIANTS, GraphRule, choose_graphs, stacked
-from imvc.methods._bridge_guard import guarded_partition
+from imvc.methods._bridge_graphs import (
+    VARIANTS,
+    BridgeGraphs,
+    GraphRule,
+    ViewGraph,
+    choose_graphs,
+)
+from imvc.methods._bridge_guard import guarded_partition, sums_of
 from imvc.methods._bridge_joint import JointGraph, many_patterns
 from imvc.methods._bridge_part import Part
-from imvc.methods._inductive import InductiveClusterer
-from imvc.scale import threaded_map
-from imvc.views import as_views
+from imvc.scale import KeptSource, ThreadRunner, ViewsSource, row_statistics
 
 _WARN_MISSINGNESS = 0.1
 _LONGEST_TIME = 2.0**20  # equal singular values never fall below the target
@@ -57,7 +63,7 @@ _MOST_CLUSTERS = 15  # of the candidates where none are given
 _SWEEP_ROWS = 10_000  # samples on which numbers of clusters are compared
 
 
-class AnchorBridge(InductiveClusterer):
+class AnchorBridge(BlockClusterer):
     """Bridged anchor graphs: label-free clustering of incomplete views.
 
     Per view, samples are joined to a few hundred anchors. Where a sample lacks a view,
@@ -168,6 +174,8 @@ class AnchorBridge(InductiveClusterer):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "anchor_sample": [Interval(Integral, 1, None, closed="left"), None],
+        "memory_budget": [Interval(Integral, 1, None, closed="left"), str, None],
+        "work_dir": [str, os.PathLike, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -186,6 +194,8 @@ class AnchorBridge(InductiveClusterer):
         n_components=100,
         n_init=20,
         anchor_sample=5_000,
+        memory_budget=None,
+        work_dir=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -200,6 +210,8 @@ class AnchorBridge(InductiveClusterer):
         self.n_components = n_components
         self.n_init = n_init
         self.anchor_sample = anchor_sample
+        self.memory_budget = memory_budget
+        self.work_dir = work_dir
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -237,67 +249,144 @@ class AnchorBridge(InductiveClusterer):
             c, self.n_anchors, self.n_neighbors, self.n_components, self.anchor_sample
         )
 
-    def _embed(self, views, rng, map):
-        seed = draw_seed(rng)
-        self.overlap_ = views.mask.T.astype(np.int64) @ views.mask
-        self._choose_number(views, seed, map)
-        found = view_components(self.overlap_, self.n_clusters_)
-        self.component_views_ = inhabited(views.mask, found)
-        self._start_attributes(views.n_views)
-        self._owned, blocks = list(self._components(views)), []
-        for i, (rows, own) in enumerate(self._owned):
-            c = min(self.n_clusters_, own.n_samples)
-            part, evidence, Y = self._fit_part(own, c, (seed, i), map)
-            self._collect(part, evidence, own.n_samples / views.n_samples)
-            blocks.append((rows, Y))
-        self._warn()
-        return self._side_by_side(blocks, views)
+    _kept_by_update = {
+        *("n_clusters_", "evidence_", "stability_curve_", "component_views_"),
+    }
 
-    def _fit_part(self, views, c, seed, map):
-        """Steps 1 to 6 (and 8) on views that shared samples join."""
-        with self._stage("anchors"):
-            graphs = choose_graphs(views, self._rule(c), seed, map, 1 + self.stability)
-        evidence = self._evidence(views, graphs[0], c, map)
+    def _fit_blocks(self, runner, seeds):
+        self.overlap_ = runner.surveyed.overlap
+        self._choose_number(runner, seeds[0])
+        found = view_components(self.overlap_, self.n_clusters_)
+        self.component_views_ = inhabited(runner.surveyed.patterns, found)
+        if len(self.component_views_) == 1:
+            super()._fit_blocks(runner, seeds)
+        else:
+            self._fit_apart(runner, seeds)
+
+    def _learn_graphs(self, runner, seed):
+        self._replicates = self._choose_graphs(runner, (seed, 0))
+
+    @property
+    def _block_rows(self):
+        return self._replicates[0]
+
+    def _choose_graphs(self, runner, seed):
+        """Graphs of every anchor seed; one, or two where stability is asked for."""
+        rule = self._rule(min(self.n_clusters_, runner.n_samples))
+
+        def choose():
+            chosen = choose_graphs(runner, rule, seed, 1 + self.stability)
+            return [
+                [[graph.to_tree() for graph in views] for views in graphs.variants]
+                for graphs in chosen
+            ]
+
+        return [
+            BridgeGraphs([[ViewGraph(*graph) for graph in views] for views in variants])
+            for variants in runner.once("anchors", choose)
+        ]
+
+    def _solve_blocks(self, runner, trained):
+        self.overlap_ = runner.surveyed.overlap
+        self._start_attributes(runner.n_views)
+        Y = self._fit_part(runner, trained, self._replicates, 1.0)
+        self._warn()
+        return Y
+
+    def _fit_apart(self, runner, seeds):
+        """Components one by one; their embeddings then stand side by side."""
+        self._start_attributes(runner.n_views)
+        components, kept = Components(self.component_views_), []
+        for i in range(len(components.views)):
+            own = runner.over(ComponentSource(runner, components, i), f"part{i}-")
+            own.survey()
+            with self._stage("anchors"):
+                graphs = self._choose_graphs(own, (seeds[0], i))
+            with self._stage("graph"):
+                rows = own.keep("graph", graphs[0], own.blocks)
+            with self._stage("statistics"):
+                found = self._statistics_of(own, rows, graphs[0].sizes)
+            trained = Trained(rows, own.source.starts, found, seeds)
+            share = own.n_samples / runner.n_samples
+            kept.append((own, self._fit_part(own, trained, graphs, share)))
+        self._warn()
+        with self._stage("kmeans"):
+            for part, (own, Y) in zip(self._parts, kept):
+                self._cluster_part(own, part, Y, seeds[1])
+            self._collect_centers()
+            Y, _ = runner.rows(
+                "embedding",
+                partial(side_by_side, components=components, columns=self._columns),
+                runner.masks,
+                *(Y.items for _, Y in kept),
+                width=self._width,
+                dtype=runner.dtype,
+            )
+            leakage = self._label_blocks(runner, Y)
+        self.embedding_ = runner.array(Y)
+        self.__dict__.pop("_trained", None)  # of an earlier fit
+        self.anchor_distance_ = np.full(runner.n_views, np.nan)
+        self.drift_ = np.ones(runner.n_views)
+        self._conclude(runner, leakage)
+
+    def _fit_part(self, runner, trained, graphs, share):
+        """Steps 3 to 6 (and 8) on views that shared samples join; KeptRows of Y."""
+        c = min(self.n_clusters_, runner.n_samples)
+        seed, rows = trained.seeds[0], trained.rows
+        evidence = self._evidence(runner, rows, trained.statistics.grams, c)
         for step, cut in enumerate(evidence.cuts, 1):
             self._report(step, cut)
         with self._stage("joint graph"):
             omega = mask_share(evidence.missingness) if self.mask_as_view else 0.0
             joint = JointGraph(evidence.bridges, omega)
-            N, degrees = joint_statistics(joint, evidence, views)
+            N, degrees = joint_statistics(runner, joint, evidence)
             values, W = joint_spectrum(joint, N, degrees, 4 * c)
             time = diffusion_time(values, effective_dimension(c))
-            part = Part(graphs[0], joint, values, W, time, views.n_samples, c)
+            part = Part(graphs[0], joint, values, W, time, runner.n_samples, c)
             self._report(1 + len(VARIANTS), part.cut)
         with self._stage("embedding"):
-            Y = part.embed(views, evidence.rows, map)
+            embed = partial(part.embed, dtype=runner.dtype)
+            Y, _ = runner.rows(
+                "embedding",
+                partial(with_nothing, function=embed),
+                rows,
+                width=part.dim,
+                dtype=runner.dtype,
+            )
         if self.stability:
-            other = self._evidence(views, graphs[1], c, map)
-            with self._stage("stability"):
-                spaces = single_spaces(views, [evidence, other], 4 * c, map)
-                found = [partition(space(c), c, seed[0], map) for space in spaces]
-                evidence.stability = mean_agreement(found)[0]
-        return part, evidence, Y
+            evidence.stability = self._measure_stability(
+                runner, evidence, graphs[1], c, seed
+            )
+        self._collect(part, evidence, share)
+        return Y
 
-    def _evidence(self, views, graphs, c, map):
-        """Steps 2 to 4 for one anchor seed: graph rows, agreement and bridges."""
-        with self._stage("graph"):
-            rows = [
-                graph.rows(views, v, map)
-                for variant in graphs
-                for v, graph in enumerate(variant)
-            ]
-        with self._stage("statistics"):
-            sizes = tuple(len(graph.anchors) for variant in graphs for graph in variant)
-            twice = stacked(views, [*range(views.n_views)] * len(VARIANTS))
-            grams = statistics(twice, rows, sizes, map)
-            if not many_patterns(views, sizes):
-                grams = grams.densified()
+    def _measure_stability(self, runner, evidence, graphs, c, seed):
+        """Step 8: agreement of the partitions of four single graphs."""
+        with self._stage("stability"):
+            if isinstance(runner.source, KeptSource):
+                return np.nan  # the second anchors never saw these samples
+            other = self._second_evidence(runner, graphs, c)
+            spaces = single_spaces(runner, [evidence, other], 4 * c)
+            found = [partition(runner, space(c), c, seed) for space in spaces]
+            return mean_agreement(runner, found)[0]
+
+    def _second_evidence(self, runner, graphs, c):
+        rows = runner.keep("second-graph", graphs, runner.blocks)
+        grams = runner.total(
+            "second-statistics", partial(row_statistics, sizes=graphs.sizes), rows
+        )
+        return self._evidence(runner, rows, grams, c)
+
+    def _evidence(self, runner, rows, grams, c):
+        """Steps 3 and 4 for one anchor seed: agreement and bridges."""
         with self._stage("agreement"):
-            return weigh_evidence(views, rows, grams, c, map)
+            if not many_patterns(runner.surveyed.patterns, grams.sizes, runner.n_views):
+                grams = grams.densified()
+            return weigh_evidence(runner, rows, grams, c)
 
-    def _choose_number(self, views, seed, map):
+    def _choose_number(self, runner, seed):
         """Set ``n_clusters_``: of several candidates the most stable one."""
-        candidates = self._candidates(views.n_samples)
+        candidates = self._candidates(runner.n_samples)
         self.n_clusters_, self.evidence_, self.stability_curve_ = (
             candidates[0],
             None,
@@ -305,27 +394,28 @@ class AnchorBridge(InductiveClusterer):
         )
         if len(candidates) == 1:
             return
-        rows = np.random.RandomState(seed).permutation(views.n_samples)[:_SWEEP_ROWS]
-        views, most = views.select(np.sort(rows)), max(candidates)
-        graphs = choose_graphs(views, self._rule(most), (seed,), map, 2)
-        evidence = [self._evidence(views, pair, most, map) for pair in graphs]
-        with self._stage("number of clusters"):
-            spaces = single_spaces(views, evidence, 4 * most, map)
-            self.stability_curve_ = stability_curve(spaces, candidates, seed, map)
+        self.stability_curve_ = runner.once(
+            "number", lambda: self._sweep(runner, candidates, seed)
+        )
         self.n_clusters_, self.evidence_ = suggest(self.stability_curve_)
 
-    def _components(self, views):
-        """``(samples, IncompleteViews)`` of every component."""
-        if len(self.component_views_) == 1:
-            return [(np.arange(views.n_samples), views)]
-        owner = owners(views.mask, self.component_views_)
-        samples = [
-            np.flatnonzero(owner == i) for i in range(len(self.component_views_))
-        ]
-        return [
-            (rows, stacked(views, list(chosen)).select(rows))
-            for rows, chosen in zip(samples, self.component_views_)
-        ]
+    def _sweep(self, runner, candidates, seed):
+        """Stability of every candidate, on a sample."""
+        n, most = runner.n_samples, max(candidates)
+        rows = np.random.RandomState(seed).permutation(n)[:_SWEEP_ROWS]
+        source = ViewsSource(runner.samples(np.sort(rows)))
+        runner = ThreadRunner(source, runner.map)
+        runner.survey()
+        evidence = []
+        for graphs in choose_graphs(runner, self._rule(most), (seed,), 2):
+            with self._stage("graph"):
+                rows = runner.keep("graph", graphs, runner.blocks)
+            with self._stage("statistics"):
+                found = self._statistics_of(runner, rows, graphs.sizes)
+            evidence.append(self._evidence(runner, rows, found.grams, most))
+        with self._stage("number of clusters"):
+            spaces = single_spaces(runner, evidence, 4 * most)
+            return stability_curve(runner, spaces, candidates, seed)
 
     def _start_attributes(self, n_views):
         self._parts = []
@@ -370,88 +460,75 @@ class AnchorBridge(InductiveClusterer):
                 stacklevel=4,
             )
 
-    def _side_by_side(self, blocks, views):
-        """One embedding of all components, each in columns of its own."""
-        if len(self._parts) == 1:
-            return blocks[0][1]
-        columns = self._columns
-        result = np.zeros((views.n_samples, columns[-1].stop), views.dtype)
-        for (rows, Y), own in zip(blocks, columns):
-            result[rows, own] = Y
-        return result
-
     @property
     def _columns(self):
         """Columns of the embedding that belong to each component."""
         ends = np.cumsum([0, *(part.dim for part in self._parts)])
         return [slice(*pair) for pair in pairwise(ends)]
 
-    def _partition(self, seed, map):
-        """Steps 6 and 7; components are numbered one after the other."""
-        Y, first, self.inertia_ = self.embedding_, 0, 0.0
-        total = sum(part.c for part in self._parts)
-        self.labels_ = np.zeros(len(Y), np.int64)
-        self.cluster_centers_ = np.zeros((total, Y.shape[1]), Y.dtype)
-        for part, columns, (rows, _) in zip(self._parts, self._columns, self._owned):
-            X = unit_rows(Y[rows, columns])
-            self._cluster_part(part, X, Y[rows, columns], seed, map)
-            labels = part.place(X)
-            self.labels_[rows] = first + labels
-            self.cluster_centers_[first : first + part.c, columns] = part.centers
-            self.inertia_ += float(np.square(X - part.centers[labels]).sum())
-            first += part.c
-        del self._owned
+    @property
+    def _width(self):
+        return self._columns[-1].stop
 
-    def _cluster_part(self, part, X, Y, seed, map):
-        """Learn where a component's clusters are, from its unit rows ``X``."""
-        result = kmeans(X, part.c, n_init=self.n_init, random_state=seed, map=map)
-        part.centers = result.centers
-        if self.partition == "guarded" and 1 < part.c <= len(part.values) + 1:
-            U = Y[:, 1:] / part.decay.astype(Y.dtype)
-            part.guard = guarded_partition(
-                X[:, 1:],
-                U,
-                part.values,
-                result.labels,
+    def _partition_blocks(self, runner, Y, seed):
+        """Steps 6 and 7."""
+        self._cluster_part(runner, self._parts[0], Y, seed)
+        self._collect_centers()
+        return self._label_blocks(runner, Y)
+
+    def _collect_centers(self):
+        """Centres of all components, numbered one after the other."""
+        total = sum(part.c for part in self._parts)
+        centers = np.zeros((total, self._width), self._parts[0].centers.dtype)
+        first = 0
+        for part, columns in zip(self._parts, self._columns):
+            centers[first : first + part.c, columns] = part.centers
+            first += part.c
+        self.cluster_centers_ = centers
+
+    def _cluster_part(self, runner, part, Y, seed):
+        """Learn where a component's clusters are, from the unit rows of ``Y``."""
+
+        def find():
+            return kmeans_centers(
+                Y.then(unit_rows),
                 part.c,
                 n_init=self.n_init,
-                seed=seed,
-                map=map,
+                random_state=seed,
+                map=runner.map,
             )
-            labels = part.place(X)
-            members = np.maximum(np.bincount(labels, minlength=part.c), 1)
-            sums = np.stack(
-                [np.bincount(labels, x, minlength=part.c) for x in X.T], axis=1
+
+        part.centers, _ = runner.once("kmeans", find)
+        if self.partition == "guarded" and 1 < part.c <= len(part.values) + 1:
+            labels = self._label_part(runner, part, Y)
+            part.guard = guarded_partition(
+                runner, Y, part, labels, n_init=self.n_init, seed=seed
             )
-            part.centers = (sums / members[:, None]).astype(X.dtype)
+            labels = self._label_part(runner, part, Y)
+            function = partial(sums_of, c=part.c, function=unit_rows)
+            sums, counts = runner.total(None, function, Y.items, labels.items)
+            centers = sums / np.maximum(counts, 1)[:, None]
+            part.centers = centers.astype(part.centers.dtype)
 
-    def _embed_new(self, views, map):
-        blocks = [
-            (rows, part.embed(own, part.rows(own, map), map))
-            for part, (rows, own) in zip(self._parts, self._components(views))
-        ]
-        return self._side_by_side(blocks, views)
+    def _label_part(self, runner, part, Y):
+        function = partial(place_part, part=part)
+        return runner.rows(None, function, Y.items, width=None, dtype=np.int64)[0]
 
-    def predict(self, Xs, *, mask=None):
-        """Nearest cluster of samples, new ones or those of the fit.
+    def _embed_block(self):
+        return partial(
+            embed_parts,
+            parts=self._parts,
+            components=Components(self.component_views_),
+            columns=self._columns,
+        )
 
-        Parameters
-        ----------
-        Xs, mask : as in `transform`
-
-        Returns
-        -------
-        ndarray of int64, shape (n_samples,)
-        """
-        check_is_fitted(self)
-        views = as_views(Xs, mask, like=self._schema)
-        labels, first = np.zeros(views.n_samples, np.int64), 0
-        with threaded_map(self.n_jobs) as map:
-            for part, (rows, own) in zip(self._parts, self._components(views)):
-                Y = part.embed(own, part.rows(own, map), map)
-                labels[rows] = first + part.place(unit_rows(Y))
-                first += part.c
-        return labels
+    def _place(self):
+        return partial(
+            place_parts,
+            parts=self._parts,
+            components=Components(self.component_views_),
+            columns=self._columns,
+        )
 
     def _get_state(self):
         arrays: dict = {}
@@ -468,6 +545,7 @@ class AnchorBridge(InductiveClusterer):
             Part.from_state(f"part{i}", arrays, plain)
             for i, plain in enumerate(values["parts"])
         ]
+        self._replicates = [self._parts[0].graphs]
 
 
 def mask_share(missing):
@@ -475,10 +553,47 @@ def mask_share(missing):
     return float(np.maximum(missing.max(axis=0), 0).mean())
 
 
-def joint_statistics(joint, evidence, views):
+def embed_parts(views, parts, components, columns, dtype):
+    """Y of a block of samples, every component in columns of its own."""
+    found = []
+    for i, part in enumerate(parts):
+        own = components.select(views, i)
+        found.append(part.embed(part.graphs(own), dtype))
+    return side_by_side(views.mask, *found, components=components, columns=columns)[0]
+
+
+def side_by_side(mask, *found, components, columns):
+    """One embedding from those of all components, without a summary."""
+    if len(found) == 1:
+        return found[0], 0
+    result = np.zeros((len(mask), columns[-1].stop), found[0].dtype)
+    for i, (Y, own) in enumerate(zip(found, columns)):
+        result[components.owned(mask, i), own] = Y
+    return result, 0
+
+
+def place_part(Y, part):
+    """Labels of rows of one component, without a summary."""
+    return part.place(unit_rows(Y)), 0
+
+
+def place_parts(Y, mask, parts, components, columns):
+    """``(labels, inertia)`` of rows of Y; components are numbered one by one."""
+    labels, inertia, first = np.zeros(len(Y), np.int64), 0.0, 0
+    for i, (part, own) in enumerate(zip(parts, columns)):
+        rows = components.owned(mask, i)
+        X = unit_rows(Y[rows, own] if len(parts) > 1 else Y)
+        found = part.place(X)
+        labels[rows] = first + found
+        inertia += float(np.square(X - part.centers[found]).sum(dtype=np.float64))
+        first += part.c
+    return labels, inertia
+
+
+def joint_statistics(runner, joint, evidence):
     """R'R and the column sums of R: by patterns, or by rows where that is less."""
-    if many_patterns(views, joint.sizes):
-        return joint.row_statistics(views, evidence.rows)
+    if many_patterns(runner.surveyed.patterns, joint.sizes, joint.n_views):
+        return runner.total(None, joint.row_statistics, evidence.rows)
     return joint.statistics(evidence.grams)
 
 
@@ -515,24 +630,39 @@ def diffusion_time(values, target):
     return (low + high) / 2
 
 
-def single_spaces(views, evidence, K, map):
+def single_spaces(runner, evidence, K):
     """For every single graph a function k -> its unit rows of step 6 (for step 8)."""
-    spaces = []
+    spaces: list = []
     for found in evidence:
         whole = JointGraph(found.bridges)
-        N, degrees = joint_statistics(whole, found, views)
+        N, degrees = joint_statistics(runner, whole, found)
         for g, bridge in enumerate(found.bridges):
-            own, single = whole.columns(g, range(views.n_views)), JointGraph([bridge])
+            own, single = whole.columns(g, range(runner.n_views)), JointGraph([bridge])
             values, W = joint_spectrum(single, N[np.ix_(own, own)], degrees[own], K)
-            rows = found.rows[g * views.n_views : (g + 1) * views.n_views]
-            U = single.embed(views, rows, W, 1 / np.sqrt(views.n_samples), map)
-            spaces.append(partial(diffusion_rows, U, values))
+            embed = partial(
+                single.embed,
+                W=W,
+                constant=1 / np.sqrt(runner.n_samples),
+                dtype=runner.dtype,
+                graphs=(g,),
+            )
+            U, _ = runner.rows(
+                f"space{len(spaces)}",
+                partial(with_nothing, function=embed),
+                found.rows,
+                width=1 + W.shape[1],
+                dtype=runner.dtype,
+            )
+            spaces.append(partial(diffusion_space, U, values))
     return spaces
 
 
-def diffusion_rows(U, values, c):
+def diffusion_space(U, values, c):
     """Unit rows of [u_0 / (c - 1), u_j s_j^t] with the 4c leading vectors."""
     values = values[: 4 * c]
     decay = values ** (diffusion_time(values, effective_dimension(c)) / 2)
-    factors = np.concatenate([[1 / max(c - 1, 1)], decay]).astype(U.dtype)
-    return unit_rows(U[:, : len(factors)] * factors)
+    return U.then(partial(diffuse, factors=np.append(1 / max(c - 1, 1), decay)))
+
+
+def diffuse(U, factors):
+    return unit_rows(U[:, : len(factors)] * factors.astype(U.dtype))

@@ -16,7 +16,9 @@ with B_p = [B_v : v in p], and F_v = Y_v P_v + B_v U_v; so the paper's steps act
 C_p, P_v, U_v and the Gram matrices G_p = B_p'B_p alone. Below, H_p = G_p C_p.
 """
 
+import os
 import warnings
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -26,17 +28,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._bipartite import inverse_sqrt_degrees
 from imvc.kernels._gram_svd import inverse_sqrt, leading_eigh
-from imvc.methods._anchor_graphs import AnchorGraphs, choose_anchors, statistics
+from imvc.methods._anchor_graphs import AnchorGraphs, choose_anchors
 from imvc.methods._base import draw_seed
+from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
 from imvc.methods._consensus import Consensus
-from imvc.methods._inductive import InductiveClusterer
 from imvc.methods._rise_first_order import solve_joint, solve_two_stage
 from imvc.methods._rise_full_graph import embed_full
-from imvc.scale import embed_groups, threaded_map
-from imvc.views import as_views
+from imvc.scale import Numbers, embed_rows, row_statistics
 
 
-class RISE(InductiveClusterer):
+class RISE(BlockClusterer):
     """Rotation-invariant spectral embedding (RISE) of incomplete views.
 
     Per view, samples are joined to a few anchors; the consensus embedding Y and the
@@ -143,6 +144,8 @@ class RISE(InductiveClusterer):
         "anchor_sample": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "memory_budget": [Interval(Integral, 1, None, closed="left"), str, None],
+        "work_dir": [str, os.PathLike, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -168,6 +171,8 @@ class RISE(InductiveClusterer):
         anchor_sample=5_000,
         max_iter=100,
         tol=1e-6,
+        memory_budget=None,
+        work_dir=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -189,6 +194,8 @@ class RISE(InductiveClusterer):
         self.anchor_sample = anchor_sample
         self.max_iter = max_iter
         self.tol = tol
+        self.memory_budget = memory_budget
+        self.work_dir = work_dir
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -198,79 +205,119 @@ class RISE(InductiveClusterer):
     def _dim(self):
         return self.embedding_dim or self.n_clusters
 
-    def _check_against(self, views):
-        super()._check_against(views)
-        if self._dim > views.n_samples:
+    def _n_anchors(self):
+        return self.n_anchors or max(100, 4 * self.n_clusters)
+
+    def _check_against(self, runner):
+        super()._check_against(runner)
+        if self._dim > runner.n_samples:
             raise ValueError(
                 f"embedding_dim={self._dim} exceeds the number of samples, "
-                f"{views.n_samples}; lower it."
+                f"{runner.n_samples}; lower it."
             )
         if self.n_neighbors >= self._n_anchors() and isinstance(self.anchors, str):
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be smaller than "
                 f"n_anchors={self._n_anchors()}; lower it or raise n_anchors."
             )
+        if runner.views is None:
+            self._check_bounded()
 
-    def _n_anchors(self):
-        return self.n_anchors or max(100, 4 * self.n_clusters)
+    def _check_bounded(self):
+        """Refuse what would need all rows in memory at once."""
+        for name, value, other in (
+            ("graph", "full", "'bipartite'"),
+            ("anchors", "das", "'kmeans' or 'random'"),
+            ("anchors", "das-cosine", "'kmeans' or 'random'"),
+            ("anchor_sample", None, "a number of rows"),
+        ):
+            own = getattr(self, name)
+            if own is None if value is None else isinstance(own, str) and own == value:
+                raise ValueError(
+                    f"{name}={value!r} needs all rows in memory, and these views are "
+                    f"not; use {other}, or pass arrays in memory."
+                )
 
-    def _embed(self, views, rng, map):
-        seed = draw_seed(rng)
-        if self.graph == "full":
-            return embed_full(self, views, seed, map)
-        with self._stage("anchors"):
-            self._graphs = self._fit_graphs(views, seed, map)
-        with self._stage("graph"):
-            rows = self._graphs.rows(views, map)
-        return self._embed_rows(views, rows, map)
-
-    def _fit_graphs(self, views, seed, map):
-        anchors, deviations = choose_anchors(
-            views,
-            seed,
-            map,
-            anchors=self.anchors,
-            n_anchors=self._n_anchors(),
-            scale=self.scale,
-            sample=self.anchor_sample,
+    def _fit_blocks(self, runner, seeds):
+        if self.graph != "full":
+            return super()._fit_blocks(runner, seeds)
+        Y = embed_full(self, runner.views, seeds[0], runner.map)
+        Y, _ = runner.rows(
+            "embedding",
+            partial(part_of, array=Y, starts=runner.source.starts),
+            Numbers(),
+            width=Y.shape[1],
+            dtype=Y.dtype,
         )
-        return self._graph_model(anchors, deviations)
+        with self._stage("kmeans"):
+            leakage = self._partition_blocks(runner, Y, seeds[1])
+        self.embedding_ = runner.array(Y)
+        return self._conclude(runner, leakage)
+
+    def _learn_graphs(self, runner, seed):
+        anchors, deviations = runner.once(
+            "anchors",
+            lambda: choose_anchors(
+                runner,
+                seed,
+                anchors=self.anchors,
+                n_anchors=self._n_anchors(),
+                scale=self.scale,
+                sample=self.anchor_sample,
+            ),
+        )
+        self._graphs = self._graph_model(anchors, deviations)
+        self.anchors_ = list(anchors)
+
+    _kept_by_update = {"anchors_"}
 
     def _graph_model(self, anchors, deviations):
         squared = self.metric == "sqeuclidean"
         return AnchorGraphs(anchors, self.scale, deviations, self.n_neighbors, squared)
 
-    def _embed_rows(self, views, rows, map, grams=None):
-        """From graph rows to Y; ``grams`` where their statistics are known already."""
-        sizes, d, start = self._graphs.sizes, self._dim, None
+    @property
+    def _block_rows(self):
+        return self._graphs
+
+    @property
+    def _width(self):
+        return self._dim
+
+    def _solve_blocks(self, runner, trained):
+        sizes, d = self._graphs.sizes, self._dim
+        rows, grams, n_views = trained.rows, trained.statistics.grams, runner.n_views
         if d > sum(sizes):
             raise ValueError(
                 f"embedding_dim={d} exceeds the total number of anchors, {sum(sizes)}; "
                 f"lower it or raise n_anchors."
             )
-        if self.init == "identity" and self.completion != "first-order-two-stage":
-            sizes, start, grams = (*sizes, d), identity_start(views, d), None
-        with self._stage("statistics"):
-            grams = grams or statistics(views, rows, sizes, map, start)
-            scales = [
-                inverse_sqrt_degrees(grams.column_sums(v)) for v in range(views.n_views)
-            ] + [np.ones(d)] * (start is not None)
+        started = self.init == "identity" and self.completion != "first-order-two-stage"
+        if started:
+            with self._stage("statistics"):
+                sizes = (*sizes, d)
+                rows = runner.keep(
+                    "started", identity_start(runner, d), rows, Numbers()
+                )
+                grams = runner.total(
+                    "started-statistics", partial(row_statistics, sizes=sizes), rows
+                )
+        scales = [inverse_sqrt_degrees(grams.column_sums(v)) for v in range(n_views)]
+        scales += [np.ones(d)] * started
         with self._stage("solve"):
-            consensus = self._solve(grams.scaled(scales), views.n_views)
+            consensus = self._solve(grams.scaled(scales), n_views)
             consensus = consensus.in_terms_of(scales)
         with self._stage("embedding"):
-            Y = embed_groups(
-                views,
-                rows,
-                sizes,
-                consensus,
-                d,
-                dtype=views.dtype,
-                extra=start,
-                map=map,
+            function = partial(
+                embed_rows, sizes=sizes, coefficients=consensus, d=d, dtype=runner.dtype
             )
-        self._consensus = consensus.without_start(views.n_views)
-        self.anchors_ = list(self._graphs.anchors)
+            Y, _ = runner.rows(
+                "embedding",
+                partial(with_nothing, function=function),
+                rows,
+                width=d,
+                dtype=runner.dtype,
+            )
+        self._consensus = consensus.without_start(n_views)
         return Y
 
     def _solve(self, grams, n_views):
@@ -299,19 +346,13 @@ class RISE(InductiveClusterer):
             )
         return consensus
 
-    def _embed_new(self, views, map):
+    def _embed_block(self):
         if self.graph == "full":
             raise AttributeError(
                 "RISE(graph='full') has no rule for new samples; use graph='bipartite'."
             )
-        return embed_groups(
-            views,
-            self._graphs.rows(views, map),
-            self._graphs.sizes,
-            self._consensus,
-            self._dim,
-            dtype=views.dtype,
-            map=map,
+        return partial(
+            embed_block, graphs=self._graphs, consensus=self._consensus, d=self._dim
         )
 
     def beta_path(self, Xs, betas, *, embedding_dims=None, mask=None):
@@ -335,29 +376,37 @@ class RISE(InductiveClusterer):
         self._validate_params()
         if self.graph == "full":
             raise ValueError("beta_path needs graph='bipartite'; got graph='full'.")
-        views = as_views(Xs, mask)
         dims = [self.embedding_dim] if embedding_dims is None else embedding_dims
         models = [
-            clone(self).set_params(beta=beta, embedding_dim=d)
+            clone(self).set_params(beta=beta, embedding_dim=d, work_dir=None)
             for d in dims
             for beta in betas
         ]
         for model in models:
             model._validate_params()
-            model._check_against(views)
-        rng = check_random_state(self.random_state)
-        seed, last_seed = draw_seed(rng), draw_seed(rng)
-        with threaded_map(self.n_jobs) as map:
-            graphs = self._fit_graphs(views, seed, map)
-            rows = graphs.rows(views, map)
-            grams = statistics(views, rows, graphs.sizes, map)
+        with self._runner(Xs, mask) as runner:
             for model in models:
-                model._remember(views)
-                model._graphs = graphs
-                model.embedding_ = model._embed_rows(views, rows, map, grams)
-                model._partition(last_seed, map)
-                model._conclude(views)
+                model._check_against(runner)
+            self._check_survey(runner.survey(), runner)
+            rng = check_random_state(self.random_state)
+            seeds = draw_seed(rng), draw_seed(rng)
+            first = clone(self)
+            first._learn_graphs(runner, seeds[0])
+            rows = runner.keep("graph", first._block_rows, runner.blocks)
+            statistics = first._statistics(runner, rows)
+            trained = Trained(rows, runner.source.starts, statistics, seeds)
+            for model in models:
+                model._remember(runner)
+                model._take_over(first, trained, runner)
+                model._finish(runner)
         return models
+
+    def _take_over(self, first, trained, runner):
+        """Go on from the graphs and statistics of another model."""
+        self._graphs, self.anchors_ = first._graphs, first.anchors_
+        self._trained, self._dtype = trained, runner.dtype
+        self.anchor_distance_ = self._nearest(trained.statistics)
+        self.drift_ = np.ones(runner.n_views)
 
     def _get_state(self):
         if self.graph == "full":
@@ -474,14 +523,37 @@ def update_F(C, H, grams, BB, v, beta, d):
     return np.sqrt(2) * W[:d], np.sqrt(beta) * W[d:], values.sum()
 
 
-def identity_start(views, d):
-    """The authors' start: F_v = first d columns of I, as graph rows of its Y."""
-    first = [views.rows(v)[:d] for v in range(views.n_views)]
+def identity_start(runner, d):
+    """The authors' start: F_v = first d columns of I; its Y as one more view.
+
+    Returns a block function: GraphRows and the number of the block -> GraphRows.
+    """
+    V = runner.n_views
+    first = [runner.observed_samples(v, d) for v in range(V)]
     rows = np.unique(np.concatenate(first))
-    QF = np.zeros((len(rows), views.n_views, d))
+    QF = np.zeros((len(rows), V, d))
     for v, own in enumerate(first):
         QF[np.searchsorted(rows, own), v, np.arange(len(own))] = 1
-    Y = np.zeros((views.n_samples, d))
     left = np.linalg.svd(QF.reshape(len(rows), -1), full_matrices=False)[0]
-    Y[rows, : left.shape[1]] = left[:, :d]
-    return np.broadcast_to(np.arange(d, dtype=np.int32), Y.shape), Y
+    values = np.zeros((len(rows), d))
+    values[:, : left.shape[1]] = left[:, :d]
+    return partial(add_start, numbers=rows, values=values, starts=runner.source.starts)
+
+
+def add_start(rows, i, numbers, values, starts):
+    """Graph rows of block ``i`` with the start as one more view."""
+    own = slice(*np.searchsorted(numbers, starts[i : i + 2]))
+    Y = np.zeros((rows.n_samples, values.shape[1]))
+    Y[numbers[own] - starts[i]] = values[own]
+    columns = np.broadcast_to(np.arange(Y.shape[1], dtype=np.int32), Y.shape)
+    return rows.with_start((columns, Y))
+
+
+def embed_block(views, graphs, consensus, d, dtype):
+    """Y of new samples."""
+    return embed_rows(graphs(views), graphs.sizes, consensus, d, dtype)
+
+
+def part_of(i, array, starts):
+    """Rows of block ``i``, without a summary."""
+    return array[starts[i] : starts[i + 1]], 0

@@ -1,12 +1,48 @@
-"""Runners that feed blocks of rows to the kernels."""
+"""Runners that feed blocks of samples to the kernels."""
 
-from imvc.scale._graphs import anchor_graph, embed_groups, group_blocks, map_observed
-from imvc.scale._memory import threaded_map
+from imvc.scale._blocks import Blocks
+from imvc.scale._folder import FolderStore
+from imvc.scale._graphs import (
+    GraphRows,
+    anchor_rows,
+    embed_rows,
+    graph_rows,
+    map_observed,
+    row_statistics,
+)
+from imvc.scale._memory import ThreadRunner, threaded_map
+from imvc.scale._open import open_source
+from imvc.scale._open_view import ObservedRows
+from imvc.scale._progress import BlockProgress
+from imvc.scale._run import open_runner
+from imvc.scale._runner import Chain, KeptRows, KeptSource, Numbers, Runner, in_turn
+from imvc.scale._source import BlockError, BlockSource, ViewsSource, parse_bytes
+from imvc.scale._store_parquet import ParquetRows
 
 __all__ = [
-    "anchor_graph",
-    "embed_groups",
-    "group_blocks",
+    "BlockError",
+    "BlockProgress",
+    "BlockSource",
+    "Blocks",
+    "Chain",
+    "FolderStore",
+    "GraphRows",
+    "KeptRows",
+    "KeptSource",
+    "Numbers",
+    "ObservedRows",
+    "ParquetRows",
+    "Runner",
+    "ThreadRunner",
+    "ViewsSource",
+    "anchor_rows",
+    "embed_rows",
+    "graph_rows",
+    "in_turn",
     "map_observed",
+    "open_runner",
+    "open_source",
+    "parse_bytes",
+    "row_statistics",
     "threaded_map",
 ]

@@ -1,12 +1,27 @@
-"""Passes over the rows of incomplete views: graph rows, groups, embedding."""
+"""Graph rows of a block of samples, and what the methods make of them.
+
+Every function here is pure: the same samples give the same numbers in whatever block
+they stand, and whichever runner calls it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from imvc.kernels._bipartite import anchor_weights
-from imvc.kernels._distances import block_slices
-from imvc.kernels._patterns import group_rows
+from imvc.kernels._bipartite import knn_weights
+from imvc.kernels._distances import block_slices, nearest_anchors
+from imvc.kernels._patterns import group_rows, pattern_grams
+from imvc.views import group_patterns
 
-__all__ = ["anchor_graph", "embed_groups", "group_blocks", "map_observed"]
+__all__ = [
+    "GraphRows",
+    "anchor_rows",
+    "embed_rows",
+    "graph_rows",
+    "map_observed",
+    "row_statistics",
+]
 
 _GROUP_ENTRIES = 1 << 20  # weights of one block of a pattern's rows
 
@@ -22,66 +37,132 @@ def map_observed(function, views, v, *, map=map):
     return map(block, block_slices(len(rows), views.n_features[v]))
 
 
-def anchor_graph(views, v, features, anchors, k, *, squared=True, map=map):
-    """Graph rows ``(indices, weights)`` of the samples observed in view ``v``.
+@dataclass(frozen=True)
+class GraphRows:
+    """The weights of a block of samples over the anchors of their views.
 
     Parameters
     ----------
-    features : callable
-        Block of rows of the view -> the features in which anchors live.
-    anchors : ndarray of shape (m_v, p)
-    k : int
-        Neighbours; see ``anchor_weights``.
+    mask : ndarray of bool, shape (n, n_views)
+    graphs : tuple of (indices, weights), each of shape (n_v, k_v)
+        Per view, of its observed samples in order; indices in the smallest unsigned
+        type that holds them.
+    nearest : ndarray of shape (n_views,)
+        Sum of the distances to the nearest anchor: how well anchors cover the view.
     """
 
-    def graph(X):
-        return anchor_weights(features(X), anchors, k, squared=squared)
+    mask: np.ndarray
+    graphs: tuple
+    nearest: np.ndarray
 
-    parts = list(map_observed(graph, views, v, map=map))
-    if not parts:
-        k = max(1, min(k, len(anchors) - 1))
-        return np.empty((0, k), np.int32), np.empty((0, k), np.float64)
-    return tuple(np.concatenate(arrays) for arrays in zip(*parts))
+    @property
+    def n_samples(self):
+        return len(self.mask)
+
+    @cached_property
+    def patterns(self):
+        """Groups of samples with the same views."""
+        return group_patterns(self.mask)
+
+    def select(self, chosen):
+        """Some of the views, by number."""
+        return GraphRows(
+            self.mask[:, chosen],
+            tuple(self.graphs[v] for v in chosen),
+            self.nearest[list(chosen)],
+        )
+
+    def with_start(self, graph):
+        """One more view that every sample has."""
+        seen = np.ones((self.n_samples, 1), bool)
+        return GraphRows(
+            np.hstack([self.mask, seen]),
+            (*self.graphs, graph),
+            np.append(self.nearest, 0.0),
+        )
+
+    def groups(self):
+        """Blocks of samples of one pattern: ``(pattern, rows, graphs per view)``."""
+        position = np.cumsum(self.mask, axis=0) - 1
+        for pattern in self.patterns:
+            width = sum(self.graphs[v][0].shape[1] for v in pattern.views)
+            for part in block_slices(len(pattern.rows), width, _GROUP_ENTRIES):
+                rows = pattern.rows[part]
+                at = [(v, position[rows, v]) for v in pattern.views]
+                graphs = [(self.graphs[v][0][i], self.graphs[v][1][i]) for v, i in at]
+                yield pattern.views, rows, graphs
+
+    def to_arrays(self):
+        """A flat list of arrays; `from_arrays` is the inverse."""
+        graphs = [array for graph in self.graphs for array in graph]
+        shape = np.array(self.mask.shape)
+        return [shape, np.packbits(self.mask), self.nearest, *graphs]
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        (n, n_views), bits, nearest, *graphs = arrays
+        mask = np.unpackbits(bits, count=n * n_views).astype(bool)
+        pairs = tuple(zip(graphs[::2], graphs[1::2]))
+        return cls(mask.reshape(n, n_views), pairs, nearest)
 
 
-def group_blocks(views, graphs, extra=None):
-    """Blocks of samples of one pattern: ``(pattern, rows, graph rows per view)``.
+def anchor_rows(X, A, k, *, squared=True):
+    """``(indices, weights, sum of nearest distances)`` of a block of feature rows.
 
-    ``extra`` is the graph of one more view that every sample has; it is numbered
-    after the others.
+    ``k' = min(k, m - 1)`` anchors get a weight, since the closed form needs the
+    distance to one anchor more than it connects; a single anchor takes all of it.
     """
-    position = np.cumsum(views.mask, axis=0) - 1
-    for pattern in views.patterns():
-        width = sum(graphs[v][0].shape[1] for v in pattern.views)
-        for part in block_slices(len(pattern.rows), width, _GROUP_ENTRIES):
-            rows = pattern.rows[part]
-            parts = [
-                (graphs[v][0][at], graphs[v][1][at])
-                for v, at in ((v, position[rows, v]) for v in pattern.views)
-            ]
-            if extra is None:
-                yield pattern.views, rows, parts
-            else:
-                parts.append((extra[0][rows], extra[1][rows]))
-                yield (*pattern.views, views.n_views), rows, parts
+    m = A.shape[0]
+    indices, distances = nearest_anchors(X, A, min(k + 1, m), squared=squared)
+    nearest = distances[:, 0].astype(np.float64)
+    nearest = float((np.sqrt(nearest) if squared else nearest).sum())
+    if m == 1:
+        return indices.astype(np.uint8), np.ones_like(distances), nearest
+    k = min(k, m - 1)
+    small = np.min_scalar_type(m - 1)
+    return indices[:, :k].astype(small), knn_weights(distances, k), nearest
 
 
-def embed_groups(views, graphs, sizes, coefficients, d, *, dtype, extra=None, map=map):
+def graph_rows(views, graph_of, count=1):
+    """GraphRows of a block.
+
+    Parameters
+    ----------
+    views : IncompleteViews
+    graph_of : callable
+        ``graph_of(g, v, X)``: `anchor_rows` of rows ``X`` of view ``v`` in graph ``g``.
+    count : int
+        Graphs per view; the views of the second stand after those of the first.
+    """
+    V, graphs, nearest = views.n_views, [], np.zeros(count * views.n_views)
+    for i in range(count * V):
+        g, v = divmod(i, V)
+        parts = list(map_observed(lambda X: graph_of(g, v, X), views, v))  # noqa: B023
+        if not parts:  # one row of zeros tells the number and the types of columns
+            X = np.zeros((1, views.n_features[v]), views.dtype)
+            parts = [tuple(a[:0] for a in graph_of(g, v, X)[:2]) + (0.0,)]
+        indices, weights, distances = zip(*parts)
+        graphs.append((np.concatenate(indices), np.concatenate(weights)))
+        nearest[i] = sum(distances)
+    return GraphRows(np.tile(views.mask, count), tuple(graphs), nearest)
+
+
+def row_statistics(rows, sizes):
+    """PatternGrams of a block of graph rows; they add up over blocks."""
+    return pattern_grams(((p, graphs) for p, _, graphs in rows.groups()), sizes)
+
+
+def embed_rows(rows, sizes, coefficients, d, dtype):
     """The embedding (n, d) whose rows in pattern p are Z_p C_p.
 
     Parameters
     ----------
+    rows : GraphRows
     coefficients : callable
         Pattern -> C_p of shape (M_p, d).
     """
-    more = () if extra is None else (views.n_views,)
-    C = {p.views + more: coefficients(p.views + more) for p in views.patterns()}
-    Y = np.empty((views.n_samples, d), dtype)
-
-    def block(item):
-        p, rows, parts = item
-        Y[rows] = group_rows(parts, [sizes[v] for v in p]) @ C[p]
-
-    for _ in map(block, group_blocks(views, graphs, extra)):
-        pass
+    C = {p.views: coefficients(p.views) for p in rows.patterns}
+    Y = np.empty((rows.n_samples, d), dtype)
+    for p, at, graphs in rows.groups():
+        Y[at] = group_rows(graphs, [sizes[v] for v in p]) @ C[p]
     return Y

@@ -1,0 +1,202 @@
+"""A folder that keeps what does not fit into memory, and lets a killed run go on."""
+
+import json
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from imvc._files import atomic_write
+from imvc.scale._graphs import GraphRows
+from imvc.scale._state import load_state, read_arrays, save_state, write_arrays
+
+__all__ = ["FolderStore"]
+
+_PLAN = "plan.json"
+
+
+class FolderStore:
+    """Results of stages and blocks as files of one folder.
+
+    Parameters
+    ----------
+    folder : path-like or TemporaryDirectory
+        Empty, new, or the folder of the same run that was interrupted. A temporary
+        one goes when nothing refers to the store any more.
+    plan : dict
+        What the run is, in JSON's types. A folder with another plan is refused.
+    """
+
+    def __init__(self, folder, plan):
+        self.folder = folder
+        temporary = isinstance(folder, tempfile.TemporaryDirectory)
+        self.path = Path(folder.name if temporary else folder)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(self.path)
+        _claim(self.path, plan)
+
+    def once(self, name, function):
+        """What was saved under ``name``, or ``function()``, which is then saved."""
+        file = self.path / f"{name}.state"
+        if file.exists():
+            return load_state(file)
+        result = function()
+        save_state(file, result)
+        return result
+
+    def kept(self, name, n_blocks):
+        return FolderKept(self.path / name)
+
+    def kept_rows(self, name, starts, width, dtype):
+        return FileRowsKept(self.path / f"{name}.npy", starts, width, dtype)
+
+    def __getstate__(self):
+        return {"path": self.path, "folder": None, "_lock": None}
+
+    def release(self):
+        """Let other processes have the folder; what is in it can still be read."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _claim(folder, plan):
+    """Write the plan, or compare it with the one that is there."""
+    plan, file = json.loads(json.dumps(plan)), folder / _PLAN
+    if file.exists():
+        there = json.loads(file.read_text("utf-8"))
+        differ = sorted(k for k in {*plan, *there} if plan.get(k) != there.get(k))
+        if differ:
+            raise ValueError(
+                f"work_dir={str(folder)!r} holds a run that differs in "
+                f"{', '.join(differ)}; give an empty folder, or the same data and "
+                f"parameters to go on with that run."
+            )
+        return
+    others = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
+    if others:
+        raise ValueError(
+            f"work_dir={str(folder)!r} is not empty ({others[0]!r} is in it) and no "
+            f"run of imvc; give a new or empty folder."
+        )
+    with atomic_write(file, "w") as handle:
+        json.dump(plan, handle, indent=1)
+
+
+def _lock(folder):
+    """A lock that dies with the process, where the system has such locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    file = open(folder / ".lock", "w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise ValueError(
+            f"work_dir={str(folder)!r} is in use by another run; wait for it or give "
+            f"another folder."
+        ) from error
+    return file
+
+
+class FolderKept:
+    """GraphRows or masks of every block, a file each."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        folder.mkdir(exist_ok=True)
+
+    def _file(self, i):
+        return self._folder / f"{i:06d}.block"
+
+    def __contains__(self, i):
+        return self._file(i).exists()
+
+    def __setitem__(self, i, item):
+        file = self._file(i)
+        partial = file.with_suffix(".partial")
+        arrays = item.to_arrays() if isinstance(item, GraphRows) else [item]
+        # No fsync: a killed process loses nothing, and these can be made again.
+        with open(partial, "wb") as handle:
+            write_arrays(handle, arrays)
+        os.replace(partial, file)
+
+    def __getitem__(self, i):
+        try:
+            arrays = read_arrays(self._file(i))
+        except (ValueError, EOFError) as error:
+            raise ValueError(
+                f"{self._file(i)} is damaged; delete the folder and start again."
+            ) from error
+        return arrays[0] if len(arrays) == 1 else GraphRows.from_arrays(arrays)
+
+
+class FileRowsKept:
+    """One row per sample in a ``.npy`` file, read and written by blocks.
+
+    Plain reads, no memory map: mapped pages would count as memory of this process.
+    """
+
+    def __init__(self, path, starts, width, dtype):
+        self._path, self._starts = path, starts
+        self._dtype, self._width = np.dtype(dtype), width
+        shape = (int(starts[-1]),) if width is None else (int(starts[-1]), width)
+        header = {
+            "descr": np.lib.format.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": shape,
+        }
+        self._header: Any = header
+        self._handle: Any = None
+        self._row_bytes = self._dtype.itemsize * (1 if width is None else width)
+        self._size = int(starts[-1]) * self._row_bytes
+        self._offset = 0
+
+    @contextmanager
+    def writing(self):
+        partial = self._path.with_suffix(".partial")
+        with open(partial, "wb") as handle:
+            np.lib.format.write_array_header_1_0(handle, self._header)
+            self._offset = handle.tell()
+            handle.truncate(self._offset + self._size)
+            handle.flush()
+            self._handle = handle
+            try:
+                yield
+            finally:
+                self._handle = None
+            os.fsync(handle.fileno())
+        os.replace(partial, self._path)
+
+    def __setitem__(self, i, rows):
+        rows = np.ascontiguousarray(rows, self._dtype)
+        at = self._offset + int(self._starts[i]) * self._row_bytes
+        data = memoryview(rows.reshape(-1)).cast("B") if rows.size else b""
+        while len(data):
+            written = os.pwrite(self._handle.fileno(), data, at)
+            data, at = data[written:], at + written
+
+    def __getitem__(self, i):
+        start, stop = int(self._starts[i]), int(self._starts[i + 1])
+        columns = 1 if self._width is None else self._width
+        rows = np.fromfile(
+            self._path,
+            self._dtype,
+            (stop - start) * columns,
+            offset=self._data_offset() + start * self._row_bytes,
+        )
+        return rows if self._width is None else rows.reshape(-1, columns)
+
+    def _data_offset(self):
+        if not self._offset:
+            self._offset = self._path.stat().st_size - self._size
+        return self._offset
+
+    def array(self):
+        """Labels as an array; rows of several columns mapped from the file."""
+        return np.load(self._path, mmap_mode=None if self._width is None else "r")
