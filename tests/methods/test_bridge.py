@@ -125,7 +125,7 @@ def test_patterns_and_rows_give_what_dense_matrices_give(name):
     Xs, mask, c, options = case(name)
     model = quiet(AnchorBridge(c, random_state=0, **options), Xs, mask)
     (part,) = model._parts
-    graphs = [[(g.anchors, g.n_neighbors) for g in variant] for variant in part.graphs.variants]
+    graphs = [[(g.anchors, g.n_neighbors) for g in v] for v in part.graphs.variants]
     U, s, Y, a, w = bridge(
         Xs, mask, c, graphs, options.get("n_components", 100), part.joint.mask_share
     )

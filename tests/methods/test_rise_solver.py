@@ -47,7 +47,7 @@ class Problem:
         self.h = [np.flatnonzero(self.mask[:, v]) for v in range(len(sizes))]
         y = rng.integers(0, 3, n)
         self.rows = [self.graph(rng, y[h], m, k) for h, m in zip(self.h, sizes)]
-        rows = GraphRows(self.mask, tuple(self.rows), np.zeros(len(sizes)))
+        rows = GraphRows(self.mask, tuple(self.rows), ())
         grams = row_statistics(rows, sizes)
         scales = [inverse_sqrt_degrees(grams.column_sums(v)) for v in range(len(sizes))]
         self.grams = grams.scaled(scales)

@@ -104,10 +104,16 @@ def column_deviations(runner):
     for own in zip(*moments):
         parts = [part for part in own if part is not None]
         count, _, squares = reduce(merge_moments, parts)
-        deviation = np.sqrt(squares / count)
+        deviation = in_round_numbers(np.sqrt(squares / count))
         deviation[deviation == 0] = 1
         result.append(deviation)
     return result
+
+
+def in_round_numbers(x):
+    """Positive numbers to 24 bits: sums over other blocks then give the same."""
+    mantissa, exponent = np.frexp(x)
+    return np.ldexp(np.round(mantissa * 2**24) / 2**24, exponent)
 
 
 def block_moments(views):

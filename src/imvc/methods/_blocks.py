@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from imvc.kernels._kmeans import assign, kmeans_centers
+from imvc.kernels._kmeans import add_results, assign, kmeans_centers
 from imvc.kernels._patterns import PatternGrams
 from imvc.kernels._scale import unit_rows
 from imvc.methods._base import draw_seed
@@ -44,6 +44,7 @@ from imvc.views import group_patterns
 
 _NOT_IN_PLAN = ("n_jobs", "verbose", "callback", "work_dir", "memory_budget")
 _WARN_DRIFT = 1.4
+_FEW_SAMPLES = 5  # per anchor
 
 
 @dataclass(frozen=True)
@@ -53,20 +54,16 @@ class Statistics:
     Parameters
     ----------
     grams : PatternGrams
-    nearest, counts : ndarray of shape (n_graphs * n_views,)
-        Sum of the distances to the nearest anchor, and of how many samples.
+    nearest : tuple of ndarrays
+        As in GraphRows.
     """
 
     grams: PatternGrams
-    nearest: np.ndarray
-    counts: np.ndarray
+    nearest: tuple
 
     def __add__(self, other):
-        return Statistics(
-            self.grams + other.grams,
-            self.nearest + other.nearest,
-            self.counts + other.counts,
-        )
+        nearest = add_results(self.nearest, other.nearest)
+        return Statistics(self.grams + other.grams, nearest)
 
 
 @dataclass(frozen=True)
@@ -184,14 +181,19 @@ class BlockClusterer(InductiveClusterer):
             rows = runner.keep("graph", self._block_rows, runner.blocks)
         with self._stage("statistics"):
             statistics = self._statistics(runner, rows)
-        self.anchor_distance_ = self._nearest(statistics)
-        self.drift_ = np.ones(runner.n_views)
+        self._measure_anchors(statistics, runner.n_views)
         self._trained = Trained(
             rows, runner.source.starts, statistics, seeds, (runner.folder,)
         )
         self._finish(runner)
         if not runner.keeps_rows_here:
             del self._trained
+
+    def _measure_anchors(self, statistics, n_views):
+        """How far samples are from their nearest anchor, for `update` to compare."""
+        own = statistics.nearest[:n_views]
+        self.anchor_distance_ = np.array([fresh_distance(n) for n in own])
+        self.drift_ = np.ones(n_views)
 
     def _statistics(self, runner, rows):
         return self._statistics_of(runner, rows, self._block_rows.sizes)
@@ -268,7 +270,6 @@ class BlockClusterer(InductiveClusterer):
         return self
 
     def _solve_again(self, trained, new, ids):
-        base, own = self.anchor_distance_, self._nearest(new)
         source = KeptSource(trained.rows, trained.starts, self._schema, self._dtype)
         store = None
         if any(folder is not None for folder in trained.folders):
@@ -283,22 +284,14 @@ class BlockClusterer(InductiveClusterer):
             self._forget()
             self.__dict__.update(kept)
             self.sample_ids_, self.stage_seconds_ = ids, {}
-            self.drift_ = np.divide(
-                own, base, out=np.full_like(base, np.nan), where=base > 0
-            )
+            found = [mean_distance(own) for own in new.nearest[: self.n_views_in_]]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self.drift_ = np.array(found) / self.anchor_distance_
             self._trained = trained
             self._finish(runner)
         self._warn_of_drift()
 
     _kept_by_update: set = set()  # names of attributes that `_learn_graphs` sets
-
-    def _nearest(self, statistics):
-        """Mean distance to the nearest anchor per view; NaN where nobody has it."""
-        V = self.n_views_in_
-        count = statistics.counts[:V].astype(float)
-        return np.divide(
-            statistics.nearest[:V], count, out=np.full(V, np.nan), where=count > 0
-        )
 
     def _warn_of_drift(self):
         far = np.flatnonzero(self.drift_ > _WARN_DRIFT)
@@ -341,7 +334,7 @@ class BlockClusterer(InductiveClusterer):
             return
         starts, rows = np.array(values["starts"], np.int64), {}
         for i in range(len(starts) - 1):
-            names = [f"rows{i}.{j}" for j in range(3 + 2 * len(self._block_rows.sizes))]
+            names = [f"rows{i}.{j}" for j in range(2 + 3 * len(self._block_rows.sizes))]
             rows[i] = GraphRows.from_arrays([arrays[name] for name in names])
         source = KeptSource(rows, starts, self._schema, self._dtype)
         found = self._statistics(ThreadRunner(source, map), rows)
@@ -417,6 +410,32 @@ class BlockClusterer(InductiveClusterer):
             )
 
 
+def mean_distance(nearest):
+    """Root mean square distance to the nearest anchor; NaN where nobody has the view.
+
+    Parameters
+    ----------
+    nearest : ndarray of shape (m, 2)
+        As in GraphRows.
+    """
+    count, squares = nearest.sum(axis=0)
+    return np.sqrt(squares / count) if count else np.nan
+
+
+def fresh_distance(nearest):
+    """The same for samples that anchors do not know, from those they were made of.
+
+    A centre of s samples is nearer to these than to others of the same kind: squared
+    distances are as (s - 1) to (s + 1). With a few samples per anchor that guess is
+    no good, and the result NaN.
+    """
+    if nearest[:, 0].sum() < _FEW_SAMPLES * len(nearest):
+        return np.nan
+    count, squares = nearest[nearest[:, 0] > 1].T
+    squares = squares * (count + 1) / (count - 1)
+    return np.sqrt(squares.sum() / count.sum())
+
+
 def joined_ids(old, new):
     """Ids of old and new samples, where both have some."""
     return None if old is None or new is None else np.concatenate([old, new])
@@ -424,7 +443,7 @@ def joined_ids(old, new):
 
 def block_statistics(rows, sizes):
     """Statistics of a block, as a tuple that adds up."""
-    return row_statistics(rows, sizes), rows.nearest, rows.mask.sum(axis=0)
+    return row_statistics(rows, sizes), rows.nearest
 
 
 def clustering_space(Y, normalize):

@@ -99,7 +99,7 @@ class ComponentSource(BlockSource):
     """
 
     def __init__(self, runner, components, i):
-        self._source, self._components, self._i = runner.source, components, i
+        self.base, self._components, self._i = runner.source, components, i
         chosen = components.views[i]
         self.names = tuple(runner.names[v] for v in chosen)
         self.n_features = tuple(runner.n_features[v] for v in chosen)
@@ -114,12 +114,12 @@ class ComponentSource(BlockSource):
         return {"kind": "component", "number": self._i}
 
     def mask(self, i):
-        mask = self._source.mask(i)
+        mask = self.base.mask(i)
         own = self._components.owned(mask, self._i)
         return mask[np.ix_(own, self._components.views[self._i])]
 
     def block(self, i):
-        return self._components.select(self._source.block(i), self._i)
+        return self._components.select(self.base.block(i), self._i)
 
 
 def count_owned(mask, components, i):

@@ -394,6 +394,7 @@ class RISE(BlockClusterer):
             first._learn_graphs(runner, seeds[0])
             rows = runner.keep("graph", first._block_rows, runner.blocks)
             statistics = first._statistics(runner, rows)
+            first._measure_anchors(statistics, runner.n_views)
             trained = Trained(rows, runner.source.starts, statistics, seeds)
             for model in models:
                 model._remember(runner)
@@ -405,8 +406,8 @@ class RISE(BlockClusterer):
         """Go on from the graphs and statistics of another model."""
         self._graphs, self.anchors_ = first._graphs, first.anchors_
         self._trained, self._dtype = trained, runner.dtype
-        self.anchor_distance_ = self._nearest(trained.statistics)
-        self.drift_ = np.ones(runner.n_views)
+        self.anchor_distance_ = first.anchor_distance_
+        self.drift_ = first.drift_
 
     def _get_state(self):
         if self.graph == "full":

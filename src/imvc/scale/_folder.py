@@ -144,7 +144,8 @@ class FileRowsKept:
 
     def __init__(self, path, starts, width, dtype):
         self._path, self._starts = path, starts
-        self._dtype, self._width = np.dtype(dtype), width
+        self._dtype = np.dtype(dtype)
+        self._width = width = None if width is None else int(width)
         shape = (int(starts[-1]),) if width is None else (int(starts[-1]), width)
         header = {
             "descr": np.lib.format.dtype_to_descr(self._dtype),

@@ -47,13 +47,14 @@ class GraphRows:
     graphs : tuple of (indices, weights), each of shape (n_v, k_v)
         Per view, of its observed samples in order; indices in the smallest unsigned
         type that holds them.
-    nearest : ndarray of shape (n_views,)
-        Sum of the distances to the nearest anchor: how well anchors cover the view.
+    nearest : tuple of ndarrays of shape (m_v, 2)
+        Per view and anchor, how many samples it is the nearest of, and the sum of
+        their squared distances: how well the anchors cover the view.
     """
 
     mask: np.ndarray
     graphs: tuple
-    nearest: np.ndarray
+    nearest: tuple
 
     @property
     def n_samples(self):
@@ -69,7 +70,7 @@ class GraphRows:
         return GraphRows(
             self.mask[:, chosen],
             tuple(self.graphs[v] for v in chosen),
-            self.nearest[list(chosen)],
+            tuple(self.nearest[v] for v in chosen),
         )
 
     def with_start(self, graph):
@@ -78,7 +79,7 @@ class GraphRows:
         return GraphRows(
             np.hstack([self.mask, seen]),
             (*self.graphs, graph),
-            np.append(self.nearest, 0.0),
+            (*self.nearest, np.zeros((graph[0].shape[1], 2))),
         )
 
     def groups(self):
@@ -96,26 +97,29 @@ class GraphRows:
         """A flat list of arrays; `from_arrays` is the inverse."""
         graphs = [array for graph in self.graphs for array in graph]
         shape = np.array(self.mask.shape)
-        return [shape, np.packbits(self.mask), self.nearest, *graphs]
+        return [shape, np.packbits(self.mask), *graphs, *self.nearest]
 
     @classmethod
     def from_arrays(cls, arrays):
-        (n, n_views), bits, nearest, *graphs = arrays
+        (n, n_views), bits, *rest = arrays
         mask = np.unpackbits(bits, count=n * n_views).astype(bool)
+        graphs, nearest = rest[: 2 * n_views], rest[2 * n_views :]
         pairs = tuple(zip(graphs[::2], graphs[1::2]))
-        return cls(mask.reshape(n, n_views), pairs, nearest)
+        return cls(mask.reshape(n, n_views), pairs, tuple(nearest))
 
 
 def anchor_rows(X, A, k, *, squared=True):
-    """``(indices, weights, sum of nearest distances)`` of a block of feature rows.
+    """``(indices, weights, nearest)`` of a block of feature rows, as in GraphRows.
 
     ``k' = min(k, m - 1)`` anchors get a weight, since the closed form needs the
     distance to one anchor more than it connects; a single anchor takes all of it.
     """
     m = A.shape[0]
     indices, distances = nearest_anchors(X, A, min(k + 1, m), squared=squared)
-    nearest = distances[:, 0].astype(np.float64)
-    nearest = float((np.sqrt(nearest) if squared else nearest).sum())
+    first, squares = indices[:, 0], distances[:, 0].astype(np.float64)
+    squares = squares if squared else squares**2
+    count = np.bincount(first, minlength=m)
+    nearest = np.column_stack([count, np.bincount(first, squares, minlength=m)])
     if m == 1:
         return indices.astype(np.uint8), np.ones_like(distances), nearest
     k = min(k, m - 1)
@@ -134,17 +138,18 @@ def graph_rows(views, graph_of, count=1):
     count : int
         Graphs per view; the views of the second stand after those of the first.
     """
-    V, graphs, nearest = views.n_views, [], np.zeros(count * views.n_views)
+    V, graphs, nearest = views.n_views, [], []
     for i in range(count * V):
         g, v = divmod(i, V)
         parts = list(map_observed(lambda X: graph_of(g, v, X), views, v))  # noqa: B023
         if not parts:  # one row of zeros tells the number and the types of columns
             X = np.zeros((1, views.n_features[v]), views.dtype)
-            parts = [tuple(a[:0] for a in graph_of(g, v, X)[:2]) + (0.0,)]
-        indices, weights, distances = zip(*parts)
+            indices, weights, own = graph_of(g, v, X)
+            parts = [(indices[:0], weights[:0], 0 * own)]
+        indices, weights, own = zip(*parts)
         graphs.append((np.concatenate(indices), np.concatenate(weights)))
-        nearest[i] = sum(distances)
-    return GraphRows(np.tile(views.mask, count), tuple(graphs), nearest)
+        nearest.append(sum(own))
+    return GraphRows(np.tile(views.mask, count), tuple(graphs), tuple(nearest))
 
 
 def row_statistics(rows, sizes):
