@@ -1,0 +1,200 @@
+"""What Dask's workers run: plain functions of plain values, all of them pure.
+
+A worker that is lost costs no more than time: Dask runs its tasks again elsewhere. So
+tasks must depend on other tasks only, never on values that lie on one worker.
+"""
+
+import os
+import pickle
+import uuid
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from imvc.kernels._kmeans import add_results
+from imvc.kernels._patterns import PatternGrams, _Gram, _Rows
+from imvc.scale._graphs import GraphRows
+from imvc.views import IncompleteViews, stack_samples
+
+__all__ = [
+    "Job",
+    "Stack",
+    "add_pairwise",
+    "collect_piece",
+    "few_samples",
+    "first_of",
+    "join_lists",
+    "ranked_rows",
+    "rows_piece",
+    "second_of",
+    "total_piece",
+    "unpack",
+]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A block function, and what workers read of its inputs by themselves.
+
+    Parameters
+    ----------
+    function : callable
+    inputs : tuple
+        Indexed by the number of the block; None: values come with the task.
+    stack : Stack, optional
+        Where rows are written.
+    dtype : dtype, optional
+        Of the rows.
+    """
+
+    function: Any
+    inputs: tuple
+    stack: Any = None
+    dtype: Any = None
+
+    def call(self, i, first, local, *more):
+        """The function of block ``i`` of a piece that starts at block ``first``."""
+        come = iter(local)
+        values = [next(come)[i - first] if x is None else x[i] for x in self.inputs]
+        return self.function(*values, *more)
+
+
+def unpack(data):
+    """A job from its pickle, which no other process has to open."""
+    return pickle.loads(data) if isinstance(data, bytes) else data
+
+
+def collect_piece(job, order, *local):
+    """Results of the blocks of a piece, as a list.
+
+    Parameters
+    ----------
+    job : Job or bytes
+    order : tuple or bytes
+        First block, and the blocks to visit as tuples of a number and arguments.
+    local : lists
+        Inputs that came with the task, one entry per block of the piece.
+    """
+    return list(_results(job, order, local))
+
+
+def total_piece(job, order, *local):
+    """Sum over the blocks of a piece."""
+    return add_pairwise(_results(job, order, local))
+
+
+def rows_piece(job, order, *local):
+    """``(rows of every block, sum of the summaries)``."""
+    job, (first, items) = unpack(job), unpack(order)
+    kept, summaries = [], []
+    for (i,), (rows, summary) in zip(items, _results(job, (first, items), local)):
+        rows = np.asarray(rows, job.dtype)
+        if job.stack is not None:
+            job.stack.write(i, rows)
+        kept.append(rows)
+        summaries.append(summary)
+    return kept, add_pairwise(summaries)
+
+
+def _results(job, order, local):
+    job, (first, items) = unpack(job), unpack(order)
+    _tell_sizes()
+    # As many tasks run side by side as the worker has threads: BLAS gets one each.
+    with _blas().limit(limits=1, user_api="blas"):
+        for i, *more in items:
+            yield job.call(i, first, local, *more)
+
+
+@lru_cache(maxsize=1)
+def _blas():
+    return ThreadpoolController()
+
+
+@lru_cache(maxsize=1)
+def _tell_sizes():
+    """Let Dask see how large our results are, or it moves them about too lightly."""
+    from dask.sizeof import sizeof
+
+    def of_fields(value):
+        return sum(sizeof(own) for own in vars(value).values())
+
+    for kind in (GraphRows, IncompleteViews, PatternGrams, _Gram, _Rows):
+        sizeof.register(kind)(of_fields)
+
+
+def add_pairwise(results):
+    """Sum by a binary tree over neighbours; None where there are no results.
+
+    The order of the additions depends on the number of results alone: sums of aligned
+    runs of 2^k results, added in the same way, give the same bits.
+    """
+    stack: list = []
+    for result in results:
+        level = 0
+        while stack and stack[-1][0] == level:
+            result, level = add_results(stack.pop()[1], result), level + 1
+        stack.append((level, result))
+    total = stack.pop()[1] if stack else None
+    while stack:
+        total = add_results(stack.pop()[1], total)
+    return total
+
+
+def first_of(pair):
+    return pair[0]
+
+
+def second_of(pair):
+    return pair[1]
+
+
+def join_lists(lists):
+    return [item for own in lists for item in own]
+
+
+def few_samples(views, local):
+    """Some samples without the rest of their block."""
+    return stack_samples([views.select(local)])
+
+
+def ranked_rows(views, ranks, v):
+    """Rows of view ``v`` by their rank among the observed ones."""
+    return views.take(v, views.rows(v)[ranks])
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Rows of every block in a folder, as `dask.array.from_npy_stack` reads them.
+
+    A file per block, since blocks differ in size and workers must not write into
+    parts of one file.
+    """
+
+    folder: Path
+
+    def prepare(self, starts, width, dtype):
+        """Make the folder, and the description that Dask asks for."""
+        self.folder.mkdir(exist_ok=True)
+        sizes = tuple(np.diff(starts).tolist())
+        chunks = (sizes,) if width is None else (sizes, (width,))
+        with open(self.folder / "info", "wb") as file:
+            pickle.dump({"chunks": chunks, "dtype": np.dtype(dtype), "axis": 0}, file)
+
+    def write(self, i, rows):
+        if not self.folder.is_dir():
+            raise RuntimeError(
+                f"work_dir={str(self.folder.parent)!r} is not there for a worker; give "
+                "a folder that all machines share, under the same path."
+            )
+        # Whole or not at all, also if two workers come to write the same block.
+        partial = self.folder / f".{i}-{uuid.uuid4().hex}"
+        with open(partial, "wb") as file:
+            np.save(file, rows, allow_pickle=False)
+        os.replace(partial, self.folder / f"{i}.npy")
+
+    def __getitem__(self, i):
+        return np.load(self.folder / f"{i}.npy", allow_pickle=False)
