@@ -25,6 +25,7 @@ ROOMS = {
     "report": {"experiments", "insight", "views"},
     "workflow": {
         *("io", "insight", "report", "methods", "datasets", "metrics", "views"),
+        "scale",
     },
     "cli": {"experiments", "report", "methods", "datasets", "metrics", "io"}
     | {"insight", "workflow"},

@@ -95,6 +95,11 @@ class AnchorBridge(BlockClusterer):
         k-means starts.
     anchor_sample : int or None, default=5000
         Rows per view that principal axes and anchors are sought on; None: all rows.
+    memory_budget : int or str, optional
+        Bound on the working memory of a fit on files, such as ``"1GiB"``.
+    work_dir : path-like, optional
+        Folder for what does not fit into memory, from which an interrupted fit goes
+        on; by default a temporary one, where it is needed. See docs/scale.md.
     n_jobs : int, optional
         Threads; None uses all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
@@ -144,6 +149,12 @@ class AnchorBridge(BlockClusterer):
         Always 1 and True: there is no iteration.
     inertia_ : float
         Sum of squared distances of unit rows to the own centre.
+    anchor_distance_ : ndarray of shape (n_views,)
+        Root mean square distance to the nearest anchor, as of samples that the anchors
+        do not know; NaN with fewer than five samples per anchor.
+    drift_ : ndarray of shape (n_views,)
+        The same of the samples of the last `update`, divided by ``anchor_distance_``;
+        1 after a fit.
     n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References

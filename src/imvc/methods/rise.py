@@ -82,6 +82,11 @@ class RISE(BlockClusterer):
     max_iter : int, default=100
     tol : float, default=1e-6
         Stop when the relative changes of objective and consensus subspace fall below.
+    memory_budget : int or str, optional
+        Bound on the working memory of a fit on files, such as ``"1GiB"``.
+    work_dir : path-like, optional
+        Folder for what does not fit into memory, from which an interrupted fit goes
+        on; by default a temporary one, where it is needed. See docs/scale.md.
     n_jobs : int, optional
         Threads; None uses all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
@@ -107,6 +112,12 @@ class RISE(BlockClusterer):
         good, a high value says that the clusters follow what is missing.
     inertia_ : float
         Sum of squared distances to the own centre.
+    anchor_distance_ : ndarray of shape (n_views,)
+        Root mean square distance to the nearest anchor, as of samples that the anchors
+        do not know; NaN with fewer than five samples per anchor.
+    drift_ : ndarray of shape (n_views,)
+        The same of the samples of the last `update`, divided by ``anchor_distance_``;
+        1 after a fit.
     n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References

@@ -23,6 +23,7 @@ __all__ = [
     "row_statistics",
 ]
 
+_BLOCK_ENTRIES = 1 << 20  # numbers of one block of a view's rows
 _GROUP_ENTRIES = 1 << 20  # weights of one block of a pattern's rows
 
 
@@ -34,7 +35,7 @@ def map_observed(function, views, v, *, map=map):
     def block(part):
         return function(views.take(v, part if complete else rows[part]))
 
-    return map(block, block_slices(len(rows), views.n_features[v]))
+    return map(block, block_slices(len(rows), views.n_features[v], _BLOCK_ENTRIES))
 
 
 @dataclass(frozen=True)
