@@ -7,9 +7,9 @@ from imvc.kernels._anchors import (
     das_rows,
     distinct_rows,
     kmeans_anchors,
-    random_rows,
 )
 from imvc.kernels._distances import squared_distances
+from imvc.kernels._sample import random_rows
 from imvc.kernels._scale import unit_rows
 
 
@@ -42,9 +42,12 @@ def test_anchors_of_sparse_samples_equal_those_of_dense_ones(rng):
         )
 
 
-def test_random_rows_are_distinct_and_sorted():
-    rows = random_rows(50, 20, np.random.RandomState(0))
+@pytest.mark.parametrize(("n", "m"), [(50, 20), (3_000_000, 500), (10**12, 500)])
+def test_random_rows_are_distinct_and_sorted(n, m):
+    rows = random_rows(n, m, np.random.RandomState(0))
     assert (np.diff(rows) > 0).all()
+    assert len(rows) == m
+    assert 0 <= rows[0] <= rows[-1] < n
 
 
 def test_das_picks_never_repeat():

@@ -4,8 +4,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.kernels._kmeans import ArrayRows, dense_rows, kmeans_plusplus, lloyd
+from imvc.kernels._sample import random_rows
 
-__all__ = ["das_anchors", "das_rows", "distinct_rows", "kmeans_anchors", "random_rows"]
+__all__ = ["das_anchors", "das_rows", "distinct_rows", "kmeans_anchors"]
 
 _LLOYD_STEPS = 10  # anchors must cover the data, not minimise the inertia
 _SEED_ROWS = 5  # rows per anchor that k-means++ draws from: its cost is rows x m x p
@@ -22,11 +23,6 @@ def kmeans_anchors(X, m, rng, *, max_iter=_LLOYD_STEPS):
     first = dense_rows(few, kmeans_plusplus(few, m, rng))
     centers, _ = lloyd(ArrayRows(X), distinct_rows(first), max_iter=max_iter)
     return distinct_rows(centers.astype(X.dtype))
-
-
-def random_rows(n, m, rng):
-    """``m`` distinct row numbers out of ``n``, ascending."""
-    return np.sort(rng.choice(n, m, replace=False))
 
 
 def das_rows(scores, m):

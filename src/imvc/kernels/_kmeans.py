@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from imvc.kernels._distances import block_slices, squared_distances
+from imvc.kernels._sample import random_rows
 
 __all__ = [
     "ArrayRows",
@@ -171,7 +172,7 @@ def kmeans_centers(
     """
     rng = check_random_state(random_state)
     n, size = rows.n, max(start_rows, 20 * k)
-    chosen = None if n <= size else np.sort(rng.choice(n, size, replace=False))
+    chosen = None if n <= size else random_rows(n, size, rng)
     seeds = rng.randint(np.iinfo(np.int32).max, size=n_init)
     sample = rows.take(chosen)
     few = ArrayRows(sample)

@@ -6,7 +6,8 @@ from functools import reduce
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._anchors import das_anchors, kmeans_anchors, random_rows
+from imvc.kernels._anchors import das_anchors, kmeans_anchors
+from imvc.kernels._sample import random_rows
 from imvc.kernels._scale import column_moments, merge_moments, scale_rows
 from imvc.scale import anchor_rows, graph_rows, map_observed
 

@@ -29,6 +29,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from imvc.kernels._bipartite import inverse_sqrt_degrees
 from imvc.kernels._gram_svd import inverse_sqrt
 from imvc.kernels._kmeans import kmeans_centers
+from imvc.kernels._sample import random_rows
 from imvc.kernels._scale import unit_rows
 from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
 from imvc.methods._bridge_agreement import leading_without_constant
@@ -413,8 +414,8 @@ class AnchorBridge(BlockClusterer):
     def _sweep(self, runner, candidates, seed):
         """Stability of every candidate, on a sample."""
         n, most = runner.n_samples, max(candidates)
-        rows = np.random.RandomState(seed).permutation(n)[:_SWEEP_ROWS]
-        source = ViewsSource(runner.samples(np.sort(rows)))
+        rng = np.random.RandomState(seed)
+        source = ViewsSource(runner.samples(random_rows(n, min(n, _SWEEP_ROWS), rng)))
         runner = ThreadRunner(source, runner.map)
         runner.survey()
         evidence = []
