@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from imvc.kernels._scale import column_moments, merge_moments, scale_rows, unit_rows
+from imvc.kernels._scale import (
+    column_moments,
+    merge_moments,
+    row_norms,
+    scale_rows,
+    unit_rows,
+)
 
 matrices = hnp.arrays(
     np.float64,
@@ -56,3 +62,10 @@ def test_scaling_keeps_sparse_rows_sparse(kind, rng):
     sparse = scale_rows(sp.csr_array(X), kind, deviation)
     assert sp.issparse(sparse)
     np.testing.assert_allclose(sparse.toarray(), scale_rows(X, kind, deviation))
+
+
+@pytest.mark.parametrize("p", [7, 9000, 20_000])
+def test_the_length_of_a_row_does_not_depend_on_its_company(p, rng):
+    X = rng.standard_normal((5, p)).astype(np.float32)
+    alone = np.concatenate([row_norms(x[None]) for x in X])
+    np.testing.assert_array_equal(alone, row_norms(X))

@@ -448,3 +448,18 @@ def test_a_closed_client_is_refused(own_cluster, data):
         open_runner(dask_views(data[0], CHUNKS["odd"]), client=client),
     ):
         pass
+
+
+@pytest.mark.parametrize("method", [RISE, AnchorBridge])
+def test_a_model_fitted_on_a_cluster_is_saved_without_its_samples(
+    client, data, files, in_memory, method, tmp_path
+):
+    paths, mask = files
+    model = small(method).fit(paths, mask=mask, client=client)
+    model.save(tmp_path / "model.imvc")
+    loaded = method.load(tmp_path / "model.imvc")
+    assert not hasattr(loaded, "labels_")
+    found = loaded.predict(data[0], mask=data[1])
+    np.testing.assert_array_equal(found, in_memory[method].labels_)
+    with pytest.raises(ValueError, match="fitted on a cluster"):
+        loaded.update(data[0], mask=data[1])

@@ -18,6 +18,8 @@ def row_norms(X):
     """Euclidean length of every row, (n,), in the dtype of ``X``; O(nnz)."""
     if sp.issparse(X):
         return np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel()).astype(X.dtype)
+    if X.shape[0] == 1:  # einsum adds up a single long row in another order
+        return row_norms(np.repeat(X, 2, axis=0))[:1]
     return np.sqrt(np.einsum("ij,ij->i", X, X))
 
 

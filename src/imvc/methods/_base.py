@@ -172,7 +172,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             sys.stderr.write(f"[{type(self).__name__}] {message % args}\n")
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "labels_")
+        # A model file leaves out labels that are not in memory.
+        return hasattr(self, "labels_") or hasattr(self, "cluster_centers_")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

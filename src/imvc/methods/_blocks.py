@@ -329,7 +329,8 @@ class BlockClusterer(InductiveClusterer):
         write_model(self, path, arrays, values)
 
     def _set_samples(self, arrays, values):
-        self._dtype = np.dtype(values.get("dtype", self.embedding_.dtype))
+        if "dtype" in values:
+            self._dtype = np.dtype(values["dtype"])
         if "starts" not in values:
             return
         starts, rows = np.array(values["starts"], np.int64), {}

@@ -173,7 +173,13 @@ def _params(model):
 
 
 def _attributes(model):
-    return {k: v for k, v in vars(model).items() if k.endswith("_") and k[0] != "_"}
+    found = {k: v for k, v in vars(model).items() if k.endswith("_") and k[0] != "_"}
+    return {k: v for k, v in found.items() if not _is_elsewhere(v)}
+
+
+def _is_elsewhere(value):
+    """Tell what did not fit into memory: it has files of its own, or is on a cluster."""
+    return isinstance(value, np.memmap) or hasattr(value, "dask")
 
 
 def _split(section, items, arrays):
