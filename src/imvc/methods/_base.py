@@ -28,6 +28,14 @@ def draw_seed(rng):
     return int(rng.randint(_SEED_LIMIT))
 
 
+def warn_user(message, category=UserWarning):
+    """Warn at the line that called this library, however deep inside we are."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals["__name__"].startswith("imvc."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
 class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all methods: views -> embedding -> k-means -> labels.
 
@@ -143,11 +151,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             self.pattern_leakage_,
         )
         if not self.converged_:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before "
                 f"it converged; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     @contextmanager

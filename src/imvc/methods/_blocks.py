@@ -9,7 +9,6 @@ Only the blocks' functions see samples; a runner of `imvc.scale` brings both tog
 """
 
 import hashlib
-import warnings
 from abc import abstractmethod
 from collections import Counter
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from imvc.kernels._kmeans import add_results, assign, kmeans_centers
 from imvc.kernels._patterns import PatternGrams
 from imvc.kernels._scale import unit_rows
-from imvc.methods._base import draw_seed
+from imvc.methods._base import draw_seed, warn_user
 from imvc.methods._inductive import InductiveClusterer
 from imvc.methods._persistence import write_model
 from imvc.metrics import pattern_leakage_of
@@ -297,12 +296,10 @@ class BlockClusterer(InductiveClusterer):
         far = np.flatnonzero(self.drift_ > _WARN_DRIFT)
         if far.size:
             v = far[0]
-            warnings.warn(
+            warn_user(
                 f"the anchors cover new samples badly: in view {self.view_names_[v]!r} "
                 f"they are {self.drift_[v]:.1f} times as far from their nearest anchor "
                 f"as those of the fit (drift_); fit anew.",
-                UserWarning,
-                stacklevel=4,
             )
 
     def save(self, path, *, updatable=False):

@@ -178,7 +178,7 @@ def _attributes(model):
 
 
 def _is_elsewhere(value):
-    """Tell what did not fit into memory: it has files of its own, or is on a cluster."""
+    """Tell what is not in memory: it has files of its own, or is on a cluster."""
     return isinstance(value, np.memmap) or hasattr(value, "dask")
 
 

@@ -18,7 +18,6 @@ the statistics Z_p'Z_p.
 """
 
 import os
-import warnings
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
@@ -31,6 +30,7 @@ from imvc.kernels._gram_svd import inverse_sqrt
 from imvc.kernels._kmeans import kmeans_centers
 from imvc.kernels._sample import random_rows
 from imvc.kernels._scale import unit_rows
+from imvc.methods._base import warn_user
 from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
 from imvc.methods._bridge_agreement import leading_without_constant
 from imvc.methods._bridge_clusters import (
@@ -455,21 +455,17 @@ class AnchorBridge(BlockClusterer):
     def _warn(self):
         if len(self.component_views_) > 1:
             groups = [[self.view_names_[v] for v in p] for p in self.component_views_]
-            warnings.warn(
+            warn_user(
                 f"the views fall into groups that share too few samples, {groups}; "
                 f"each group is clustered apart, its clusters have numbers of their "
                 f"own, and nothing tells which of them belong together.",
-                UserWarning,
-                stacklevel=4,
             )
         u, v = np.unravel_index(self.missingness_.argmax(), self.missingness_.shape)
         if self.missingness_[u, v] > _WARN_MISSINGNESS:
-            warnings.warn(
+            warn_user(
                 f"views are not missing at random: view {self.view_names_[u]!r} "
                 f"predicts where {self.view_names_[v]!r} is observed (missingness_ "
                 f"{self.missingness_[u, v]:.2f}); clusters may follow what is missing.",
-                UserWarning,
-                stacklevel=4,
             )
 
     @property

@@ -17,7 +17,6 @@ C_p, P_v, U_v and the Gram matrices G_p = B_p'B_p alone. Below, H_p = G_p C_p.
 """
 
 import os
-import warnings
 from functools import partial
 from numbers import Integral, Real
 
@@ -29,7 +28,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from imvc.kernels._bipartite import inverse_sqrt_degrees
 from imvc.kernels._gram_svd import inverse_sqrt, leading_eigh
 from imvc.methods._anchor_graphs import AnchorGraphs, choose_anchors
-from imvc.methods._base import draw_seed
+from imvc.methods._base import draw_seed, warn_user
 from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
 from imvc.methods._consensus import Consensus
 from imvc.methods._rise_first_order import solve_joint, solve_two_stage
@@ -349,11 +348,9 @@ class RISE(BlockClusterer):
         self.n_iter_ = len(consensus.objective)
         self.converged_ = consensus.converged
         if consensus.rank < self._dim:
-            warnings.warn(
+            warn_user(
                 f"the graphs carry only {consensus.rank} of embedding_dim={self._dim} "
                 f"dimensions; the other columns of embedding_ are zero.",
-                UserWarning,
-                stacklevel=5,
             )
         return consensus
 
