@@ -266,10 +266,10 @@ def test_compare_prints_one_json_document(study, capsys):
 
 
 def test_compare_ends_with_code_1_if_a_method_failed(study, capsys, monkeypatch):
-    def fail(self, views, rng, map):
+    def fail(self, runner, seeds):
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr("imvc.methods.rise.RISE._embed", fail)
+    monkeypatch.setattr("imvc.methods.rise.RISE._fit_blocks", fail)
     arguments = ["compare", *FILES, "-k", "3", "--methods", "impute-kmeans,rise"]
     assert main(arguments) == 1
     assert "no luck" in capsys.readouterr().out

@@ -511,9 +511,7 @@ def test_the_guard_never_ends_below_its_start(rng):
         for a in (X, labels)
     )
     found = ascend(runner, Y, start, 4, 0.85)
-    before, after = (
-        clusters_of(runner, Y, y, 4, 0.85).value() for y in (start, found)
-    )
+    before, after = (clusters_of(runner, Y, y, 4, 0.85).value() for y in (start, found))
     assert after > before
 
 

@@ -31,6 +31,17 @@ from imvc.cli._inputs import (
     Transpose,
     input_files,
 )
+from imvc.cli._out_of_core import (
+    MemoryBudget,
+    OutOfCore,
+    ResultFormat,
+    SeenMask,
+    WorkDir,
+    check_options,
+    cluster_out_of_core,
+    given_options,
+    refuse_record,
+)
 from imvc.cli._progress import stage_progress
 
 ORDER = 2
@@ -56,6 +67,7 @@ def register(app: typer.Typer) -> None:
             "imvc cluster rna.csv protein.csv -k 4 --log1p rna --top-variance rna=2000",
             "imvc cluster study.h5mu -k 6 --method rise --set beta=10 -o out",
             "imvc cluster --from out/run.json -o again",
+            "imvc cluster rna.zarr atac.zarr --mask seen.npy -k 20 --out-of-core",
         )
     )(cluster)
 
@@ -136,6 +148,11 @@ def cluster(
             "files that have changed.",
         ),
     ] = False,
+    out_of_core: OutOfCore = False,
+    memory_budget: MemoryBudget = "1GiB",
+    mask: SeenMask = None,
+    work_dir: WorkDir = None,
+    result_format: ResultFormat = "parquet",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -145,15 +162,24 @@ def cluster(
     every sample), embedding, model.imvc (for imvc predict), patterns.svg, report.html
     and run.json (all that is needed to repeat the run). Samples whose cluster is
     doubtful are flagged in the column low_confidence.
+
+    With --out-of-core, files that do not fit into memory are read by blocks. It writes
+    labels, embedding, model.imvc and run.json, but no confidences and no report. A run
+    that was killed goes on from its finished stages: give the same command again.
     """
     if from_ is not None:
         _check_beside_from(context)
+    check_options(context)
+    if out_of_core:
+        cluster_out_of_core(context)
+        return
     from imvc import workflow
 
     asked: dict[str, Any] = {"force": force}
     if from_ is not None:
         asked |= {"paths": files, "n_jobs": jobs}
         record = workflow.read_record(from_)
+        refuse_record(record)
     else:
         record = None
         inputs = input_files(
@@ -194,12 +220,8 @@ def cluster(
 
 def _check_beside_from(context: typer.Context) -> None:
     """Refuse options that the run.json decides."""
-    for name in context.params:
-        source = context.get_parameter_source(name)
-        if name not in _BESIDE_FROM and source is not None and source.name != "DEFAULT":
-            option = {"clusters": "-k", "set_": "--set"}.get(
-                name, "--" + name.replace("_", "-")
-            )
+    for name, option in given_options(context):
+        if name not in _BESIDE_FROM:
             raise ValueError(
                 f"{option} cannot stand beside --from, which repeats the run as it "
                 f"was; leave it out, or give all options without --from."

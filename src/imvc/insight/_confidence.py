@@ -110,8 +110,11 @@ def confidence(
         raise ValueError(f"n_refits={n_refits!r} must be a whole number, 0 or more.")
     views = model_views(model, Xs, mask)
     centers = cluster_centers(model)
-    fitted = margins(clustering_space(model, model.embedding_), model.labels_, centers)
-    if n_refits == 0 and hasattr(model, "transform"):
+    fitted = None
+    if hasattr(model, "embedding_"):  # not if it was fitted out of core and loaded
+        X = clustering_space(model, model.embedding_)
+        fitted = margins(X, model.labels_, centers)
+    if fitted is None or (n_refits == 0 and hasattr(model, "transform")):
         X = clustering_space(model, model.transform(views))
         margin = margins(X, model.predict(views), centers)
     else:
@@ -120,7 +123,9 @@ def confidence(
         )
         margin = fitted
     stability = refit_stability(model, views, int(n_refits))
-    limit = min(_SMALL_MARGIN, _MEDIAN_SHARE * float(np.median(fitted)))
+    limit = _SMALL_MARGIN
+    if fitted is not None:
+        limit = min(limit, _MEDIAN_SHARE * float(np.median(fitted)))
     low = (margin <= limit) | (stability <= _MOVED)
     score = margin if n_refits == 0 else (margin + stability) / 2
     return Confidence(margin, stability, score, low, _rule(limit, int(n_refits)))

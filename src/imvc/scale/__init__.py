@@ -14,6 +14,7 @@ from imvc.scale._memory import ThreadRunner, threaded_map
 from imvc.scale._open import open_source
 from imvc.scale._open_view import ObservedRows
 from imvc.scale._progress import BlockProgress
+from imvc.scale._results import save_rows
 from imvc.scale._run import open_runner
 from imvc.scale._runner import Chain, KeptRows, KeptSource, Numbers, Runner, in_turn
 from imvc.scale._source import BlockError, BlockSource, ViewsSource, parse_bytes
@@ -44,5 +45,6 @@ __all__ = [
     "open_source",
     "parse_bytes",
     "row_statistics",
+    "save_rows",
     "threaded_map",
 ]

@@ -49,9 +49,9 @@ def dask_runner(
     source = _open(Xs, mask, like, memory_budget, folder)
     store = None
     if folder is not None:
-        from imvc.scale._run import _of_data
+        from imvc.scale._run import data_plan
 
-        store = FolderStore(folder, {**(plan or {}), **_of_data(source)})
+        store = FolderStore(folder, {**(plan or {}), **data_plan(source)})
     try:
         with threaded_map(n_jobs) as map:
             yield DaskRunner(source, client, map, store)

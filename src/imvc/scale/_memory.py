@@ -29,8 +29,8 @@ def threaded_map(n_jobs=None):
     Yields
     ------
     callable
-        ``map(function, items)``: an iterator over the results in order; at most two
-        results per worker wait at any time, so items and results may be large.
+        ``map(function, items)``: an iterator over the results in order; only one
+        result more than there are workers exists at any time, so they may be large.
     """
     workers = effective_n_jobs(-1 if n_jobs is None else n_jobs)
     with threadpool_limits(1, user_api="blas"):
@@ -44,7 +44,7 @@ def threaded_map(n_jobs=None):
                 try:
                     for item in items:
                         waiting.append(pool.submit(function, item))
-                        if len(waiting) > 2 * workers:
+                        if len(waiting) > workers:
                             yield waiting.popleft().result()
                     while waiting:
                         yield waiting.popleft().result()

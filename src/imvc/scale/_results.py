@@ -17,7 +17,7 @@ import numpy as np
 from imvc._files import atomic_write
 from imvc.scale._store_file import open_memmap
 
-__all__ = ["check_format", "save_rows"]
+__all__ = ["check_format", "save_rows", "take_rows"]
 
 _BLOCK_ROWS = 1 << 16
 _TEXT_ROWS = 1 << 12  # numbers as text take much more memory
@@ -81,6 +81,17 @@ def save_rows(
         )
     _WRITERS[suffix](path, rows)
     return path
+
+
+def take_rows(array: Any, numbers: np.ndarray) -> np.ndarray:
+    """Some rows of an array by ascending numbers, with a block in memory at a time."""
+    read, n = _reader(array), np.shape(array)[0]
+    parts = []
+    for start, stop in pairwise([*range(0, n, _BLOCK_ROWS), n]):
+        own = numbers[slice(*np.searchsorted(numbers, [start, stop]))]
+        if len(own):
+            parts.append(read(start, stop)[own - start])
+    return np.concatenate(parts)
 
 
 def check_format(path: str | os.PathLike[str]) -> str:

@@ -13,7 +13,7 @@ from imvc.scale._memory import ThreadRunner, threaded_map
 from imvc.scale._open import open_source
 from imvc.scale._source import parse_bytes
 
-__all__ = ["open_runner"]
+__all__ = ["block_budget", "data_plan", "open_runner"]
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def open_runner(
     source = open_source(
         Xs,
         mask,
-        memory_budget=_for_blocks(memory_budget, n_jobs),
+        memory_budget=block_budget(memory_budget, n_jobs),
         work_dir=work_dir,
         like=like,
     )
@@ -81,7 +81,7 @@ def open_runner(
         folder = work_dir
         if folder is None:
             folder = tempfile.TemporaryDirectory(prefix="imvc-")
-        store = FolderStore(folder, {**(plan or {}), **_of_data(source)})
+        store = FolderStore(folder, {**(plan or {}), **data_plan(source)})
     try:
         with threaded_map(n_jobs) as map:
             yield ThreadRunner(source, map, store, progress)
@@ -90,7 +90,7 @@ def open_runner(
             store.release()
 
 
-def _for_blocks(memory_budget, n_jobs):
+def block_budget(memory_budget, n_jobs):
     """The share of the budget that blocks are cut for: that of two of all threads.
 
     Sources make a block a twelfth of the budget, which suits two threads.
@@ -101,7 +101,8 @@ def _for_blocks(memory_budget, n_jobs):
     return parse_bytes(memory_budget) * 2 // max(threads, 2)
 
 
-def _of_data(source):
+def data_plan(source):
+    """What identifies the data of a run and their cutting into blocks."""
     starts = np.ascontiguousarray(source.starts, np.int64)
     return {
         "imvc": version("imvc"),

@@ -29,6 +29,8 @@ _PACKAGES = (
     "h5py",
     "anndata",
     "mudata",
+    "zarr",
+    "dask",
 )
 _MARKS = ("path", "relative", "sha256")  # of a file
 # Not needed to repeat a result: it does not depend on them.
