@@ -60,6 +60,24 @@ def test_a_folder_of_parquet_files_is_clustered(tmp_path, monkeypatch, capsys):
     assert set(table["id"]) == {f"p{i}" for i in range(len(mask))}
 
 
+def test_zarr_arrays_are_clustered_into_zarr_arrays(study, capsys):
+    zarr = pytest.importorskip("zarr")
+    for name in "ab":
+        X = np.load(f"{name}.npy")
+        array = zarr.create_array(
+            store=f"{name}.zarr", shape=X.shape, dtype=X.dtype, chunks=(200, 3)
+        )
+        array[:] = X
+    files = ["a.zarr", "b.zarr", "--mask", "mask.npy", "--out-of-core"]
+    formats = ["--result-format", "zarr"]
+    assert main(["cluster", *files, *QUICK, *formats, "-o", "out"]) == 0
+    assert main([*ARRAYS, "--result-format", "npy", "-o", "plain"]) == 0
+    labels = zarr.open_array("out/labels.zarr", mode="r")[:]
+    np.testing.assert_array_equal(labels, np.load("plain/labels.npy"))
+    embedding = zarr.open_array("out/embedding.zarr", mode="r")[:]
+    np.testing.assert_allclose(embedding, np.load("plain/embedding.npy"), atol=1e-5)
+
+
 def test_json_is_one_document_and_quiet_is_silent(study, capsys):
     assert main([*ARRAYS, "-o", "out", "--json", "--quiet"]) == 0
     out, err = capsys.readouterr()
