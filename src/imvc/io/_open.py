@@ -41,7 +41,11 @@ def check_path(path: Path, source: str) -> None:
     """Refuse a path that is no readable file with something in it."""
     with reading(source, "a file"):
         if path.is_dir():
-            raise input_error(source, "is a folder; give the files in it.")
+            raise input_error(
+                source,
+                "is a folder; give the files in it. (Folders of Parquet parts and zarr "
+                "arrays are read by `imvc cluster --out-of-core`.)",
+            )
         if not path.exists():
             raise input_error(source, "no such file; check the path.")
         if not path.is_file():
