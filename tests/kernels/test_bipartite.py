@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc.kernels._bipartite import (
-    anchor_weights,
+    anchor_rows,
     inverse_sqrt_degrees,
     knn_weights,
     weights_to_csr,
@@ -46,7 +46,7 @@ def test_tied_distances_spread_the_weight_evenly(dtype):
 
 def test_weights_follow_the_neighbours(rng):
     X, A = rng.standard_normal((30, 4)), rng.standard_normal((9, 4))
-    indices, weights = anchor_weights(X, A, 3)
+    indices, weights, _ = anchor_rows(X, A, 3)
     Z = weights_to_csr(indices, weights, 9).toarray()
     for x, row in zip(X, Z):
         d = np.square(x - A).sum(axis=1)
@@ -57,7 +57,7 @@ def test_weights_follow_the_neighbours(rng):
 
 @pytest.mark.parametrize(("m", "expected"), [(1, 1), (2, 1), (3, 2), (9, 5)])
 def test_few_anchors_reduce_the_neighbours(m, expected, rng):
-    indices, weights = anchor_weights(
+    indices, weights, _ = anchor_rows(
         rng.standard_normal((6, 2)), rng.standard_normal((m, 2)), 5
     )
     assert indices.shape == weights.shape == (6, expected)
@@ -70,7 +70,7 @@ def test_an_anchor_nobody_uses_drops_out():
 
 def test_the_normalised_graph_has_the_constant_vector_on_top(rng):
     X, A = rng.standard_normal((50, 3)), rng.standard_normal((8, 3))
-    Z = weights_to_csr(*anchor_weights(X, A, 3), 8).toarray()
+    Z = weights_to_csr(*anchor_rows(X, A, 3)[:2], 8).toarray()
     B = Z * inverse_sqrt_degrees(Z.sum(axis=0))
     values, vectors = np.linalg.eigh(B @ B.T)
     assert values[-1] == pytest.approx(1)

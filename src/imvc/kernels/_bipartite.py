@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from imvc.kernels._distances import nearest_anchors
 
-__all__ = ["anchor_weights", "inverse_sqrt_degrees", "knn_weights", "weights_to_csr"]
+__all__ = ["anchor_rows", "inverse_sqrt_degrees", "knn_weights", "weights_to_csr"]
 
 
 def knn_weights(D, k):
@@ -40,19 +40,38 @@ def knn_weights(D, k):
     return np.ascontiguousarray(gaps.T)
 
 
-def anchor_weights(X, A, k, *, squared=True):
-    """Graph rows of a block of samples: ``(indices, weights)``, each (n, k').
+def anchor_rows(X, A, k, *, squared=True):
+    """Graph rows of a block of samples, ``(indices, weights, nearest)``.
 
-    ``k' = min(k, m - 1)``, since the closed form needs the distance to one anchor
-    more than it connects; a single anchor takes the whole weight.
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n, p)
+    A : ndarray of shape (m, p)
+    k : int
+        ``k' = min(k, m - 1)`` anchors get a weight, since the closed form needs the
+        distance to one anchor more than it connects; a single anchor takes all of it.
+    squared : bool
+        Whether weights follow squared distances.
+
+    Returns
+    -------
+    indices : ndarray of shape (n, k'), in the smallest unsigned type that holds m - 1
+    weights : ndarray of shape (n, k')
+    nearest : ndarray of shape (m, 2)
+        How many samples an anchor is the nearest of, and their squared distances'
+        sum; adds up over blocks.
     """
     m = A.shape[0]
+    indices, distances = nearest_anchors(X, A, min(k + 1, m), squared=squared)
+    first, squares = indices[:, 0], distances[:, 0].astype(np.float64)
+    squares = squares if squared else squares**2
+    count = np.bincount(first, minlength=m)
+    nearest = np.column_stack([count, np.bincount(first, squares, minlength=m)])
     if m == 1:
-        shape = (X.shape[0], 1)
-        return np.zeros(shape, np.int32), np.ones(shape, X.dtype)
+        return indices.astype(np.uint8), np.ones_like(distances), nearest
     k = min(k, m - 1)
-    indices, distances = nearest_anchors(X, A, k + 1, squared=squared)
-    return indices[:, :k], knn_weights(distances, k)
+    small = np.min_scalar_type(m - 1)
+    return indices[:, :k].astype(small), knn_weights(distances, k), nearest
 
 
 def weights_to_csr(indices, weights, m):

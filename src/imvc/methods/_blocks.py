@@ -106,7 +106,8 @@ class BlockClusterer(InductiveClusterer):
     Its methods learn from a runner, never from all samples at once.
     """
 
-    _embed: Any = None  # samples are embedded block by block
+    _embed: Any = None  # samples are embedded block by block,
+    _embed_new: Any = None  # new ones too
 
     @abstractmethod
     def _learn_graphs(self, runner, seed):
@@ -129,9 +130,6 @@ class BlockClusterer(InductiveClusterer):
     @abstractmethod
     def _width(self):
         """Number of columns of Y."""
-
-    def _embed_new(self, views, map):
-        return self._embed_block()(views, dtype=views.dtype)
 
     def _place(self):
         """Function of rows of Y and their mask -> ``(labels, inertia)``."""

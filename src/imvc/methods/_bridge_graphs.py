@@ -6,9 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.kernels._anchors import kmeans_anchors
+from imvc.kernels._bipartite import anchor_rows
 from imvc.kernels._pca import centred_features, principal_axes, signed_root_rows
 from imvc.kernels._sample import random_rows
-from imvc.scale import anchor_rows, graph_rows
+from imvc.scale import graph_rows
 
 VARIANTS = (False, True)  # whether features are rooted first: linear, sqrt
 

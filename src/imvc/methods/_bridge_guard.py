@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.kernels._distances import block_slices
-from imvc.kernels._kmeans import assign, kmeans_centers
+from imvc.kernels._kmeans import kmeans_centers
 from imvc.kernels._scale import unit_rows
-from imvc.scale import in_turn
+from imvc.methods._bridge_clusters import assign_in_turn
 
 _MAX_ROUNDS, _PATIENCE = 60, 5
 
@@ -85,7 +85,7 @@ def guarded_partition(runner, Y, part, labels, *, n_init, seed):
     centers, _ = kmeans_centers(
         leading, c, n_init=n_init, random_state=seed, map=runner.map
     )
-    place = partial(label_rows, functions=leading.functions, centers=centers)
+    place = partial(assign_in_turn, functions=leading.functions, centers=centers)
     spectral = runner.rows(None, place, Y.items, width=None, dtype=np.int64)[0]
     u, r = (ascend(runner, Y, start, c, 1 - 0.2 * skew) for start in (labels, spectral))
     strict = [
@@ -142,11 +142,6 @@ def singular_vectors(Y, decay):
 
 def first_columns(U, count):
     return U[:, :count]
-
-
-def label_rows(Y, functions, centers):
-    """Nearest centres of a block, without a summary."""
-    return assign(in_turn(Y, functions), centers)[0], 0
 
 
 def sums_of(Y, labels, c, function):

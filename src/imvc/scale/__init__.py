@@ -4,7 +4,6 @@ from imvc.scale._blocks import Blocks
 from imvc.scale._folder import FolderStore
 from imvc.scale._graphs import (
     GraphRows,
-    anchor_rows,
     embed_rows,
     graph_rows,
     map_observed,
@@ -36,7 +35,6 @@ __all__ = [
     "Runner",
     "ThreadRunner",
     "ViewsSource",
-    "anchor_rows",
     "embed_rows",
     "graph_rows",
     "in_turn",

@@ -9,14 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from imvc.kernels._bipartite import knn_weights
-from imvc.kernels._distances import block_slices, nearest_anchors
+from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import group_rows, pattern_grams
 from imvc.views import group_patterns
 
 __all__ = [
     "GraphRows",
-    "anchor_rows",
     "embed_rows",
     "graph_rows",
     "map_observed",
@@ -107,25 +105,6 @@ class GraphRows:
         graphs, nearest = rest[: 2 * n_views], rest[2 * n_views :]
         pairs = tuple(zip(graphs[::2], graphs[1::2]))
         return cls(mask.reshape(n, n_views), pairs, tuple(nearest))
-
-
-def anchor_rows(X, A, k, *, squared=True):
-    """``(indices, weights, nearest)`` of a block of feature rows, as in GraphRows.
-
-    ``k' = min(k, m - 1)`` anchors get a weight, since the closed form needs the
-    distance to one anchor more than it connects; a single anchor takes all of it.
-    """
-    m = A.shape[0]
-    indices, distances = nearest_anchors(X, A, min(k + 1, m), squared=squared)
-    first, squares = indices[:, 0], distances[:, 0].astype(np.float64)
-    squares = squares if squared else squares**2
-    count = np.bincount(first, minlength=m)
-    nearest = np.column_stack([count, np.bincount(first, squares, minlength=m)])
-    if m == 1:
-        return indices.astype(np.uint8), np.ones_like(distances), nearest
-    k = min(k, m - 1)
-    small = np.min_scalar_type(m - 1)
-    return indices[:, :k].astype(small), knn_weights(distances, k), nearest
 
 
 def graph_rows(views, graph_of, count=1):
