@@ -292,6 +292,21 @@ class TestWorkFolder:
         with pytest.raises(ValueError, match="differs in data"):
             self.fit(files, tmp_path / "work")
 
+    @pytest.mark.parametrize("wrap", [list, lambda Xs: Blocks(Cut([150], Xs))])
+    def test_changed_data_in_memory_are_refused(self, wrap, tmp_path):
+        model = RISE(3, random_state=0, work_dir=tmp_path / "work")
+        model.fit(wrap(XS))
+        np.testing.assert_array_equal(model.labels_, model.fit(wrap(XS)).labels_)
+        with pytest.raises(ValueError, match="differs in data"):
+            model.fit(wrap([XS[0] + 1, *XS[1:]]))
+
+    def test_what_unobserved_rows_hold_is_not_part_of_the_data(self, tmp_path):
+        model = RISE(3, random_state=0, work_dir=tmp_path / "work")
+        model.fit([np.nan_to_num(X) for X in XS], mask=MASK)
+        other = [np.nan_to_num(X, nan=7.0) for X in XS]
+        model.fit(other, mask=MASK)
+        assert len(model.labels_) == len(MASK)
+
     def test_a_folder_with_other_files_is_refused(self, files, tmp_path):
         (tmp_path / "notes.txt").write_text("mine")
         with pytest.raises(ValueError, match=r"not empty .*'.*' is in it"):
@@ -422,6 +437,12 @@ class TestUpdate:
         )
         np.testing.assert_array_equal(model.labels_, twice.labels_)
         assert isinstance(model.embedding_, np.memmap)
+
+    def test_stability_is_unknown_after_an_update(self):
+        model = AnchorBridge(3, stability=True, random_state=0)
+        quiet(model, [X[:250] for X in XS])
+        assert model.stability_ > 0
+        assert np.isnan(model.update([X[250:] for X in XS]).stability_)
 
     def test_ids_are_joined(self):
         pd = pytest.importorskip("pandas")

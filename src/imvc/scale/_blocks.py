@@ -83,6 +83,7 @@ class SequenceSource(BlockSource):
             "starts": digest_of(self.starts.tolist()),
             "names": list(self.names),
             "n_features": list(self.n_features),
+            "content": self.content(),
         }
 
     def mask(self, i: int) -> np.ndarray:

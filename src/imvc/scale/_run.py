@@ -78,10 +78,10 @@ def open_runner(
     )
     store = None
     if not source.in_memory or (work_dir, memory_budget) != (None, None):
-        folder = work_dir
-        if folder is None:
-            folder = tempfile.TemporaryDirectory(prefix="imvc-")
-        store = FolderStore(folder, {**(plan or {}), **data_plan(source)})
+        if work_dir is None:
+            store = FolderStore(tempfile.TemporaryDirectory(prefix="imvc-"), {})
+        else:
+            store = FolderStore(work_dir, {**(plan or {}), **data_plan(source)})
     try:
         with threaded_map(n_jobs) as map:
             yield ThreadRunner(source, map, store, progress)

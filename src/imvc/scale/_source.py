@@ -1,10 +1,12 @@
 """Where blocks of samples come from: the one interface between data and runners."""
 
+import hashlib
 import re
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from imvc.views import IncompleteViews, ViewSchema
 
@@ -88,6 +90,19 @@ class BlockSource(ABC):
         """Ids of the samples of block `i`; None where samples are just numbered."""
         return None
 
+    def content(self) -> str:
+        """Checksum of what is observed, for data that no file's time tells apart."""
+        digest = hashlib.blake2b(digest_size=16)
+        for i in range(self.n_blocks):
+            views = self.block(i)
+            digest.update(np.packbits(views.mask).tobytes())
+            for v in range(self.n_views):
+                X = views.observed(v)
+                parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+                for part in parts:
+                    digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
 
 class ViewsSource(BlockSource):
     """Views in memory, cut into slices of about equal size.
@@ -119,6 +134,7 @@ class ViewsSource(BlockSource):
             "kind": "memory",
             "n_samples": self.n_samples,
             "n_features": list(self.n_features),
+            "content": self.content(),
         }
 
     def _slice(self, i: int) -> slice:
