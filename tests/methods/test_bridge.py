@@ -13,7 +13,11 @@ from imvc.kernels._scale import unit_rows
 from imvc.methods._bridge_clusters import suggest
 from imvc.methods._bridge_guard import SizeTolerant, ascend, clusters_of, sums_of
 from imvc.methods._bridge_joint import JointGraph
-from imvc.methods.bridge import diffusion_time, effective_dimension, joint_spectrum
+from imvc.methods._bridge_spectrum import (
+    diffusion_time,
+    effective_dimension,
+    joint_spectrum,
+)
 from imvc.methods.rise import part_of
 from imvc.metrics import adjusted_rand
 from imvc.scale import Numbers, ThreadRunner, ViewsSource, row_statistics

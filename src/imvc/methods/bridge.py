@@ -25,14 +25,11 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from imvc.kernels._bipartite import inverse_sqrt_degrees
-from imvc.kernels._gram_svd import inverse_sqrt
 from imvc.kernels._kmeans import kmeans_centers
 from imvc.kernels._sample import random_rows
 from imvc.kernels._scale import unit_rows
 from imvc.methods._base import warn_user
 from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
-from imvc.methods._bridge_agreement import leading_without_constant
 from imvc.methods._bridge_clusters import (
     mean_agreement,
     partition,
@@ -56,10 +53,23 @@ from imvc.methods._bridge_graphs import (
 from imvc.methods._bridge_guard import guarded_partition, sums_of
 from imvc.methods._bridge_joint import JointGraph, many_patterns
 from imvc.methods._bridge_part import Part
+from imvc.methods._bridge_place import (
+    embed_parts,
+    place_part,
+    place_parts,
+    side_by_side,
+)
+from imvc.methods._bridge_spectrum import (
+    diffusion_time,
+    effective_dimension,
+    joint_spectrum,
+    joint_statistics,
+    mask_share,
+    single_spaces,
+)
 from imvc.scale import KeptSource, ThreadRunner, ViewsSource, row_statistics
 
 _WARN_MISSINGNESS = 0.1
-_LONGEST_TIME = 2.0**20  # equal singular values never fall below the target
 _MOST_CLUSTERS = 15  # of the candidates where none are given
 _SWEEP_ROWS = 10_000  # samples on which numbers of clusters are compared
 
@@ -554,123 +564,3 @@ class AnchorBridge(BlockClusterer):
             for i, plain in enumerate(values["parts"])
         ]
         self._replicates = [self._parts[0].graphs]
-
-
-def mask_share(missing):
-    """omega: how well a view's absence is predicted by another, mean over views."""
-    return float(np.maximum(missing.max(axis=0), 0).mean())
-
-
-def embed_parts(views, parts, components, columns, dtype):
-    """Y of a block of samples, every component in columns of its own."""
-    found = []
-    for i, part in enumerate(parts):
-        own = components.select(views, i)
-        found.append(part.embed(part.graphs(own), dtype))
-    return side_by_side(views.mask, *found, components=components, columns=columns)[0]
-
-
-def side_by_side(mask, *found, components, columns):
-    """One embedding from those of all components, without a summary."""
-    if len(found) == 1:
-        return found[0], 0
-    result = np.zeros((len(mask), columns[-1].stop), found[0].dtype)
-    for i, (Y, own) in enumerate(zip(found, columns)):
-        result[components.owned(mask, i), own] = Y
-    return result, 0
-
-
-def place_part(Y, part):
-    """Labels of rows of one component, without a summary."""
-    return part.place(unit_rows(Y)), 0
-
-
-def place_parts(Y, mask, parts, components, columns):
-    """``(labels, inertia)`` of rows of Y; components are numbered one by one."""
-    labels, inertia, first = np.zeros(len(Y), np.int64), 0.0, 0
-    for i, (part, own) in enumerate(zip(parts, columns)):
-        rows = components.owned(mask, i)
-        X = unit_rows(Y[rows, own] if len(parts) > 1 else Y)
-        found = part.place(X)
-        labels[rows] = first + found
-        inertia += float(np.square(X - part.centers[found]).sum(dtype=np.float64))
-        first += part.c
-    return labels, inertia
-
-
-def joint_statistics(runner, joint, evidence):
-    """R'R and the column sums of R: by patterns, or by rows where that is less."""
-    if many_patterns(runner.surveyed.patterns, joint.sizes, joint.n_views):
-        return runner.total(None, joint.row_statistics, evidence.rows)
-    return joint.statistics(evidence.grams)
-
-
-def joint_spectrum(joint, N, degrees, K):
-    """Step 5: squared singular values of B and W with u_j = R W_j, without u_0."""
-    scale = inverse_sqrt_degrees(degrees) * joint.factors
-    values, Q = leading_without_constant(N, degrees, scale, K)
-    kept = values > 0
-    values, Q = values[kept], Q[:, kept]
-    # In the order of rows, as a model file keeps it: products round alike.
-    return values, np.ascontiguousarray(scale[:, None] * Q * inverse_sqrt(values))
-
-
-def effective_dimension(c):
-    """d_eff = (c - 1) + min(1.5 (c - 1), 3 sqrt(c - 1))."""
-    return (c - 1) + min(1.5 * (c - 1), 3 * np.sqrt(c - 1))
-
-
-def diffusion_time(values, target):
-    """t >= 0 with (sum_j s_j^2t)^2 / sum_j s_j^4t = target, by bisection."""
-
-    def dimension(t):
-        powers = (values / values[0]) ** t
-        return powers.sum() ** 2 / np.square(powers).sum()
-
-    if len(values) <= target:
-        return 0.0
-    low, high = 0.0, 1.0
-    while dimension(high) > target and high < _LONGEST_TIME:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if dimension(middle) > target else (low, middle)
-    return (low + high) / 2
-
-
-def single_spaces(runner, evidence, K):
-    """For every single graph a function k -> its unit rows of step 6 (for step 8)."""
-    spaces: list = []
-    for found in evidence:
-        whole = JointGraph(found.bridges)
-        N, degrees = joint_statistics(runner, whole, found)
-        for g, bridge in enumerate(found.bridges):
-            own, single = whole.columns(g, range(runner.n_views)), JointGraph([bridge])
-            values, W = joint_spectrum(single, N[np.ix_(own, own)], degrees[own], K)
-            embed = partial(
-                single.embed,
-                W=W,
-                constant=1 / np.sqrt(runner.n_samples),
-                dtype=runner.dtype,
-                graphs=(g,),
-            )
-            U, _ = runner.rows(
-                f"space{len(spaces)}",
-                partial(with_nothing, function=embed),
-                found.rows,
-                width=1 + W.shape[1],
-                dtype=runner.dtype,
-            )
-            spaces.append(partial(diffusion_space, U, values))
-    return spaces
-
-
-def diffusion_space(U, values, c):
-    """Unit rows of [u_0 / (c - 1), u_j s_j^t] with the 4c leading vectors."""
-    values = values[: 4 * c]
-    decay = values ** (diffusion_time(values, effective_dimension(c)) / 2)
-    return U.then(partial(diffuse, factors=np.append(1 / max(c - 1, 1), decay)))
-
-
-def diffuse(U, factors):
-    return unit_rows(U[:, : len(factors)] * factors.astype(U.dtype))

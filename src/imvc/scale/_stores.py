@@ -89,7 +89,7 @@ class Store(ABC):
 
     def read_ids(self, start: int, stop: int) -> Iterator[np.ndarray]:
         """Ids of rows ``start`` to ``stop - 1`` in pieces: int64, or objects (str)."""
-        raise NotImplementedError(f"{self.label} has no ids")
+        raise ValueError(f"{self.label} has no ids.")
 
     def place(self, row: int) -> str:
         """Where a stored row is, for errors about ids."""
