@@ -1,6 +1,6 @@
 """Algorithm 1 of RISE on the statistics of the graphs, and its starts.
 
-Symbols as in rise.py: Y_p = B_p C_p in a pattern p, F_v = Y_v P_v + B_v U_v in a view v,
+Symbols as in rise.py: Y_p = B_p C_p (pattern p), F_v = Y_v P_v + B_v U_v (view v),
 G_p = B_p'B_p and H_p = G_p C_p. No step touches a sample.
 """
 
