@@ -211,18 +211,20 @@ class BlockClusterer(InductiveClusterer):
     def _partition_blocks(self, runner, Y, seed):
         """k-means of the embedding; sets labels and centres, returns the leakage."""
         space = partial(clustering_space, normalize=self._normalizes)
+        self.cluster_centers_ = self._find_centers(
+            runner, Y.then(space), self.n_clusters, seed
+        )
+        return self._label_blocks(runner, Y)
+
+    def _find_centers(self, runner, rows, k, seed):
+        """Centres of k-means on KeptRows."""
 
         def find():
             return kmeans_centers(
-                Y.then(space),
-                self.n_clusters,
-                n_init=self.n_init,
-                random_state=seed,
-                map=runner.map,
+                rows, k, n_init=self.n_init, random_state=seed, map=runner.map
             )
 
-        self.cluster_centers_, _ = runner.once("kmeans", find)
-        return self._label_blocks(runner, Y)
+        return runner.once("kmeans", find)[0]
 
     def _label_blocks(self, runner, Y):
         """Label every sample; returns the leakage."""

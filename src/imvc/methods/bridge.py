@@ -25,7 +25,6 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from imvc.kernels._kmeans import kmeans_centers
 from imvc.kernels._sample import random_rows
 from imvc.kernels._scale import unit_rows
 from imvc.methods._base import warn_user
@@ -506,17 +505,7 @@ class AnchorBridge(BlockClusterer):
 
     def _cluster_part(self, runner, part, Y, seed):
         """Learn where a component's clusters are, from the unit rows of ``Y``."""
-
-        def find():
-            return kmeans_centers(
-                Y.then(unit_rows),
-                part.c,
-                n_init=self.n_init,
-                random_state=seed,
-                map=runner.map,
-            )
-
-        part.centers, _ = runner.once("kmeans", find)
+        part.centers = self._find_centers(runner, Y.then(unit_rows), part.c, seed)
         if self.partition == "guarded" and 1 < part.c <= len(part.values) + 1:
             labels = self._label_part(runner, part, Y)
             part.guard = guarded_partition(
@@ -533,16 +522,15 @@ class AnchorBridge(BlockClusterer):
         return runner.rows(None, function, Y.items, width=None, dtype=np.int64)[0]
 
     def _embed_block(self):
-        return partial(
-            embed_parts,
-            parts=self._parts,
-            components=Components(self.component_views_),
-            columns=self._columns,
-        )
+        return self._of_parts(embed_parts)
 
     def _place(self):
+        return self._of_parts(place_parts)
+
+    def _of_parts(self, function):
+        """A block function that knows the components and where their columns are."""
         return partial(
-            place_parts,
+            function,
             parts=self._parts,
             components=Components(self.component_views_),
             columns=self._columns,
