@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from imvc.datasets import random_mask
-from imvc.kernels._bipartite import inverse_sqrt_degrees
+from imvc.kernels._anchor_graph import inverse_sqrt_degrees
 from imvc.kernels._patterns import group_rows
 from imvc.methods._rise_first_order import solve_joint, solve_two_stage
 from imvc.methods._rise_solver import solve

@@ -5,8 +5,8 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from scipy.sparse.csgraph import connected_components
 
-from imvc.kernels._gram_svd import fix_signs
 from imvc.kernels._laplacian import laplacian, smallest_eigenvectors
+from imvc.kernels._patterns import fix_signs
 
 __all__ = ["graph_spectrum"]
 

@@ -13,8 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from imvc.kernels._distances import block_slices, squared_distances
-from imvc.kernels._sample import random_rows
+from imvc.kernels._distances import block_slices, row_slices, squared_distances
 
 __all__ = [
     "ArrayRows",
@@ -27,11 +26,13 @@ __all__ = [
     "kmeans_plusplus",
     "kmeans_statistics",
     "lloyd",
+    "random_rows",
 ]
 
 START_ROWS = 10_000  # rows that the starts are tried on; all rows polish the best
 _BLOCK_ROWS = 16_384
 _SAME_INERTIA = 1e-6
+_PERMUTED = 1_000_000  # up to here a permutation of all rows costs nothing
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,8 @@ def kmeans(X, k, *, n_init, random_state, max_iter=300, start_rows=START_ROWS, m
         start_rows=start_rows,
         map=map,
     )
-    parts = map(lambda rows: assign(X[rows], centers), _row_blocks(X.shape[0]))
+    blocks = row_slices(X.shape[0], _BLOCK_ROWS)
+    parts = map(lambda rows: assign(X[rows], centers), blocks)
     labels, distances = (np.concatenate(part) for part in zip(*parts))
     inertia = float(distances.sum(dtype=np.float64))
     return KMeansResult(centers, labels, inertia, n_iter)
@@ -240,7 +242,7 @@ class ArrayRows:
 
     def __init__(self, X, map=map):
         self.n, self._X, self._map = X.shape[0], X, map
-        self._blocks = [X[rows] for rows in _row_blocks(X.shape[0])]
+        self._blocks = [X[rows] for rows in row_slices(X.shape[0], _BLOCK_ROWS)]
 
     def take(self, rows):
         return self._X if rows is None else self._X[rows]
@@ -264,10 +266,6 @@ def add_results(a, b):
     return a + b
 
 
-def _row_blocks(n):
-    return [slice(i, min(i + _BLOCK_ROWS, n)) for i in range(0, n, _BLOCK_ROWS)]
-
-
 def _mean_variance(rows):
     count, sums, squares = rows.total(_moments)
     count = max(int(count), 1)
@@ -282,6 +280,17 @@ def _moments(X):
         return X.shape[0], np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(), squares
     squares = np.einsum("ij,ij->", X, X, dtype=np.float64)
     return X.shape[0], X.sum(axis=0, dtype=np.float64), squares
+
+
+def random_rows(n, m, rng):
+    """``m`` distinct row numbers out of ``n``, ascending; beyond a million in O(m)."""
+    if n <= _PERMUTED or m > n // 10:
+        return np.sort(rng.choice(n, m, replace=False))
+    found = np.empty(0, np.int64)
+    while len(found) < m:
+        drawn = rng.randint(n, size=2 * m, dtype=np.int64)
+        found = np.unique(np.append(found, drawn))
+    return np.sort(rng.choice(found, m, replace=False))
 
 
 def _farthest_rows(rows, centers, count):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 from imvc.kernels._distances import block_slices, nearest_anchors, squared_distances
-from imvc.kernels._gram_svd import fix_signs
+from imvc.kernels._patterns import fix_signs
 
 __all__ = [
     "embed_graph",

@@ -3,10 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._anchors import kmeans_anchors
+from imvc.kernels._anchor_graph import kmeans_anchors
 from imvc.kernels._distances import nearest_anchors
-from imvc.kernels._kmeans import assign
-from imvc.kernels._sample import random_rows
+from imvc.kernels._kmeans import assign, random_rows
 
 __all__ = ["nearby_neighbors", "neighbor_graph"]
 

@@ -1,4 +1,4 @@
-"""Additive statistics of incomplete anchor graphs, one group per missing pattern.
+"""Gram matrices of incomplete anchor graphs by missing pattern, and eigenvectors.
 
 A *pattern* is a tuple of view numbers; the samples observed in exactly these views
 form its group. The graph rows of a group stand side by side, Z_p = [Z_v : v in p]
@@ -11,11 +11,24 @@ from functools import cached_property, reduce
 from itertools import pairwise
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
-__all__ = ["PatternGrams", "group_rows", "pattern_grams"]
+__all__ = [
+    "RANK_TOL",
+    "PatternGrams",
+    "fix_signs",
+    "group_rows",
+    "inverse_sqrt",
+    "leading_eigh",
+    "pattern_grams",
+]
 
 _FEW = 8  # with fewer than 1/8 as many weights as entries a sparse product is faster
+RANK_TOL = 1e-12  # eigenvalues at or below this share of the largest are noise
+_LANCZOS_SIZE, _LANCZOS_SHARE = 600, 12  # where a few of many vectors pay off
+_ALL_SHARE = 5  # from this share on, all vectors cost less than some of them
 
 
 def group_rows(graphs, sizes):
@@ -319,3 +332,61 @@ def pattern_grams(groups, sizes, map=map):
         return PatternGrams(sizes, {p: _group_of(graphs, [sizes[v] for v in p])})
 
     return reduce(PatternGrams.__add__, map(block, groups), PatternGrams(sizes, {}))
+
+
+def leading_eigh(S, d):
+    """The ``d`` leading eigenpairs of a symmetric positive semi-definite ``S``.
+
+    Returns
+    -------
+    values : ndarray of shape (d,), descending
+    vectors : ndarray of shape (q, d)
+
+    Directions with eigenvalues at or below 1e-12 of the largest (or beyond q) carry
+    no information: both value and vector are zero there. Signs are fixed. O(q^3), or
+    O(q^2 d) by Lanczos iteration, to machine precision, for few of many.
+    """
+    q = S.shape[0]
+    top = min(d, q)
+    values = np.zeros(d)
+    vectors = np.zeros((q, d))
+    if top:
+        found, Q = _largest(S, q, top)
+        Q = fix_signs(Q)
+        kept = found > RANK_TOL * max(found[0], 0)
+        values[:top][kept] = found[kept]
+        vectors[:, :top][:, kept] = Q[:, kept]
+    return values, vectors
+
+
+def _largest(S, q, top):
+    """The ``top`` largest eigenpairs, descending."""
+    if q >= _LANCZOS_SIZE and _LANCZOS_SHARE * top <= q:
+        start = np.sin(1.0 + np.arange(q))  # any fixed vector that is no eigenvector
+        try:
+            found, Q = scipy.sparse.linalg.eigsh(S, top, which="LA", v0=start)
+        except scipy.sparse.linalg.ArpackError:
+            pass
+        else:
+            order = np.argsort(-found, kind="stable")
+            return found[order], Q[:, order]
+    if _ALL_SHARE * top >= q:
+        found, Q = scipy.linalg.eigh(S, driver="evd")
+        return found[: -top - 1 : -1], Q[:, : -top - 1 : -1]
+    found, Q = scipy.linalg.eigh(S, subset_by_index=(q - top, q - 1), driver="evr")
+    return found[::-1], Q[:, ::-1]
+
+
+def fix_signs(V):
+    """Columns of ``V`` with their entry of largest magnitude made positive."""
+    if V.size == 0:
+        return V
+    largest = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
+    return V * np.where(largest < 0, -1.0, 1.0)
+
+
+def inverse_sqrt(values):
+    """Entrywise ``values^{-1/2}`` with 0 where a value is 0 (a dropped direction)."""
+    result = np.zeros_like(values)
+    np.divide(1, np.sqrt(values), out=result, where=values > 0)
+    return result

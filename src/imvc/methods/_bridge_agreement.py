@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from imvc.kernels._bipartite import inverse_sqrt_degrees, weights_to_csr
-from imvc.kernels._gram_svd import RANK_TOL, inverse_sqrt, leading_eigh
+from imvc.kernels._anchor_graph import inverse_sqrt_degrees, weights_to_csr
+from imvc.kernels._patterns import RANK_TOL, inverse_sqrt, leading_eigh
 
 FLOOR = 0.01  # agreement of views that do not agree, or share too few samples
 _CLIP = 2.5  # root mean squares; beyond, two or three samples can fake agreement

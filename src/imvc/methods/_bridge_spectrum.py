@@ -4,9 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from imvc.kernels._bipartite import inverse_sqrt_degrees
-from imvc.kernels._gram_svd import inverse_sqrt
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import inverse_sqrt_degrees, unit_rows
+from imvc.kernels._patterns import inverse_sqrt
 from imvc.methods._blocks import with_nothing
 from imvc.methods._bridge_agreement import leading_without_constant
 from imvc.methods._bridge_joint import JointGraph, many_patterns

@@ -25,7 +25,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from imvc.kernels._bipartite import inverse_sqrt_degrees
+from imvc.kernels._anchor_graph import inverse_sqrt_degrees
 from imvc.methods._anchor_graphs import AnchorGraphs, choose_anchors
 from imvc.methods._base import draw_seed, warn_user
 from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
