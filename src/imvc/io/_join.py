@@ -9,10 +9,8 @@ import numpy as np
 
 from imvc.io._errors import InputError, input_error, need, shown
 from imvc.io._table import FileTable
-from imvc.views import IncompleteViews
-from imvc.views._frames import Table
-from imvc.views._frames import join_tables as join_frames
-from imvc.views._values import clean_view
+from imvc.views import IncompleteViews, Table, assemble_views
+from imvc.views import join_tables as join_frames
 
 
 def settle_ids(tables: list[FileTable]) -> tuple[list[FileTable], list[str]]:
@@ -145,30 +143,7 @@ def join_tables(tables: Sequence[FileTable]) -> IncompleteViews:
     Numbers are not copied.
     """
     frames = [Table(t.name, t.values, _index(t), t.features) for t in tables]
-    joined = join_frames(frames)
-    arrays: list[Any] = []
-    seen = np.empty((joined.n_samples, len(frames)), dtype=bool)
-    for v, (frame, position) in enumerate(zip(frames, joined.positions)):
-        wanted = np.ones(frame.X.shape[0], dtype=bool)
-        X_v, observed = clean_view(frame, wanted, "error")
-        arrays.append(X_v)
-        if position is not None:
-            present = position >= 0
-            present[present] = observed[position[present]]
-            observed = present
-        seen[:, v] = observed
-    ids = None
-    if joined.index is not None:
-        ids = np.asarray(joined.index.to_numpy(), dtype=object)
-    return IncompleteViews(
-        arrays=tuple(arrays),
-        mask=seen,
-        names=tuple(frame.name for frame in frames),
-        positions=joined.positions,
-        sample_ids=ids,
-        feature_names=tuple(frame.feature_names for frame in frames),
-        join_report=joined.report,
-    )
+    return assemble_views(frames, join_frames(frames))
 
 
 def _index(table: FileTable) -> Any:

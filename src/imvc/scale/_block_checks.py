@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from imvc.scale._source import BlockError
-from imvc.views._values import _count_nonfinite
+from imvc.views import count_nonfinite
 
 __all__ = ["as_block_error", "check_rows", "refuse_uncovered"]
 
@@ -27,7 +27,7 @@ def check_rows(X, wanted, strict, refuse, way_out, columns=None):
         What to do about such a row, other than to mend it.
     columns : sequence of str, optional
     """
-    n_nan, n_inf = _count_nonfinite(X, wanted)
+    n_nan, n_inf = count_nonfinite(X, wanted)
     if n_inf.any():
         row = int(np.flatnonzero(n_inf)[0])
         refuse(row, f"infinite{_column(X, row, columns)}; replace it, or {way_out}.")

@@ -18,9 +18,7 @@ from imvc.scale._source import BlockError, BlockSource
 from imvc.scale._spool import ColumnWriter, RowsWriter, WorkFolder, digest_of
 from imvc.scale._stored import StoredSource, StoredView
 from imvc.scale._stores import cut_rows, no_rows
-from imvc.views import IncompleteViews, ViewSchema
-from imvc.views._container import read_only
-from imvc.views._values import float_dtype
+from imvc.views import IncompleteViews, ViewSchema, float_dtype, read_only
 
 __all__ = ["Blocks", "SequenceSource", "is_sequence", "spool_blocks"]
 

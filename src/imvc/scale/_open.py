@@ -20,9 +20,15 @@ from imvc.scale._store_parquet import ParquetRows
 from imvc.scale._store_zarr import is_zarr_array
 from imvc.scale._stored import StoredSource, StoredView
 from imvc.scale._stores import Store
-from imvc.views import IncompleteViews, ViewSchema, as_views
-from imvc.views._frames import is_annotated
-from imvc.views._validate import _check_features, _check_known, _named_entries
+from imvc.views import (
+    IncompleteViews,
+    ViewSchema,
+    as_views,
+    check_features,
+    check_known,
+    is_annotated,
+    named_entries,
+)
 
 __all__ = ["open_source"]
 
@@ -88,7 +94,7 @@ def open_source(
         return _open_blocks(Xs, memory_budget, work_dir, like)
     if isinstance(Xs, IncompleteViews):
         return ViewsSource(as_views(Xs, mask, like=like))
-    names, entries = _named_entries(Xs, like)
+    names, entries = named_entries(Xs, like)
     if all(_in_memory(x) for x in [*entries, mask]):
         return ViewsSource(as_views(Xs, mask, like=like))
     return _open_stores(names, entries, mask, memory_budget, work_dir, like)
@@ -139,7 +145,7 @@ def _in_memory(x):
 def _open_stores(names, entries, mask, memory_budget, work_dir, like):
     given = {n: open_view(n, x) for n, x in zip(names, entries) if x is not None}
     if like is not None:
-        _check_known(list(given), like)
+        check_known(list(given), like)
     key = digest_of([[name, view.fingerprint] for name, view in given.items()])
     folder, ids = WorkFolder(work_dir, key), None
     mask_store = None if mask is None else open_mask(mask)
@@ -161,7 +167,7 @@ def _open_stores(names, entries, mask, memory_budget, work_dir, like):
     if like is not None:
         for v, view in enumerate(views):
             if view.store is not None:
-                _check_features(source, v, like, v)  # type: ignore[arg-type]
+                check_features(source, v, like, v)
     return source
 
 

@@ -18,7 +18,7 @@ from imvc.scale._store_zarr import (
 )
 from imvc.scale._stored import StoredView
 from imvc.scale._stores import ArrayStore, Store
-from imvc.views._frames import is_annotated, read_table
+from imvc.views import is_annotated, read_table
 
 __all__ = ["PATHS", "ObservedRows", "open_mask", "open_view"]
 

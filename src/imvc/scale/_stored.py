@@ -9,9 +9,7 @@ import numpy as np
 from imvc.scale._block_checks import as_block_error, check_rows, refuse_uncovered
 from imvc.scale._source import BlockError, BlockSource
 from imvc.scale._stores import Store, no_rows
-from imvc.views import IncompleteViews
-from imvc.views._container import read_only
-from imvc.views._values import float_dtype
+from imvc.views import IncompleteViews, float_dtype, read_only
 
 __all__ = ["StoredSource", "StoredView"]
 

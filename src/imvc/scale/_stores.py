@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.views._values import float_dtype
+from imvc.views import float_dtype
 
 __all__ = [
     "ArrayStore",

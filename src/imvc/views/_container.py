@@ -1,6 +1,6 @@
 """IncompleteViews: several views of the same samples, many of them missing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.views._frames import JoinReport
-from imvc.views._values import float_dtype
+
+BLOCK_BYTES = 4 * 2**20
 
 
 class Pattern(NamedTuple):
@@ -315,29 +316,33 @@ def group_patterns(mask: np.ndarray) -> tuple[Pattern, ...]:
         return ()
     if n_views <= 16:
         codes = mask @ (1 << np.arange(n_views, dtype=np.uint16))
-        size = np.bincount(codes)
-        codes = codes.astype(np.uint8) if n_views <= 8 else codes
-        order = np.argsort(codes, kind="stable").astype(np.int64, copy=False)
-        size = size[size > 0]
-        return _patterns(mask, np.split(order, np.cumsum(size)[:-1]))
-    bits = np.packbits(mask, axis=1)
-    words = np.zeros((n, -(-n_views // 64) * 8), dtype=np.uint8)
-    words[:, : bits.shape[1]] = bits
-    words = words.view(np.uint64)
-    keys, axis = (words[:, 0], None) if words.shape[1] == 1 else (words, 0)
-    _, first, group, size = np.unique(
-        keys, axis=axis, return_index=True, return_inverse=True, return_counts=True
-    )
+    else:
+        bits = np.packbits(mask, axis=1)
+        words = np.zeros((n, -(-n_views // 64) * 8), dtype=np.uint8)
+        words[:, : bits.shape[1]] = bits
+        words = words.view(np.uint64)
+        keys, axis = (words[:, 0], None) if words.shape[1] == 1 else (words, 0)
+        codes = np.unique(keys, axis=axis, return_inverse=True)[1].ravel()
+    size = np.bincount(codes)
     # Small integers are sorted by radix, in linear time.
-    group = group.ravel().astype(np.min_scalar_type(len(first)), copy=False)
-    order = np.argsort(group, kind="stable").astype(np.int64, copy=False)
-    return _patterns(mask, np.split(order, np.cumsum(size)[:-1]))
-
-
-def _patterns(mask: np.ndarray, members: list[np.ndarray]) -> tuple[Pattern, ...]:
-    """Groups of samples as patterns, ordered by their views."""
+    codes = codes.astype(np.min_scalar_type(len(size) - 1), copy=False)
+    order = np.argsort(codes, kind="stable").astype(np.int64, copy=False)
     patterns = (
         Pattern(tuple(np.flatnonzero(mask[rows[0]]).tolist()), read_only(rows))
-        for rows in members
+        for rows in np.split(order, np.cumsum(size[size > 0])[:-1])
     )
     return tuple(sorted(patterns, key=lambda pattern: pattern.views))
+
+
+def float_dtype(dtype: np.dtype) -> np.dtype:
+    """float32 for floats of at most 32 bits, else float64; native byte order."""
+    narrow = dtype.kind == "f" and dtype.itemsize <= 4
+    return np.dtype(np.float32 if narrow else np.float64)
+
+
+def row_blocks(X: np.ndarray) -> Iterator[slice]:
+    """Slices that cut the rows of a dense array into blocks of about 4 MB."""
+    n, d = X.shape
+    step = max(1, BLOCK_BYTES // max(1, d * X.itemsize))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
