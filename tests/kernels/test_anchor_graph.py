@@ -11,7 +11,6 @@ from imvc.kernels._anchor_graph import (
     das_anchors,
     das_rows,
     distinct_rows,
-    inverse_sqrt_degrees,
     kmeans_anchors,
     knn_weights,
     merge_moments,
@@ -22,6 +21,7 @@ from imvc.kernels._anchor_graph import (
 )
 from imvc.kernels._distances import squared_distances
 from imvc.kernels._kmeans import random_rows
+from imvc.kernels._patterns import inverse_sqrt
 
 matrices = hnp.arrays(
     np.float64,
@@ -203,13 +203,13 @@ def test_few_anchors_reduce_the_neighbours(m, expected, rng):
 
 
 def test_an_anchor_nobody_uses_drops_out():
-    np.testing.assert_array_equal(inverse_sqrt_degrees(np.array([4.0, 0.0])), [0.5, 0])
+    np.testing.assert_array_equal(inverse_sqrt(np.array([4.0, 0.0])), [0.5, 0])
 
 
 def test_the_normalised_graph_has_the_constant_vector_on_top(rng):
     X, A = rng.standard_normal((50, 3)), rng.standard_normal((8, 3))
     Z = weights_to_csr(*anchor_rows(X, A, 3)[:2], 8).toarray()
-    B = Z * inverse_sqrt_degrees(Z.sum(axis=0))
+    B = Z * inverse_sqrt(Z.sum(axis=0))
     values, vectors = np.linalg.eigh(B @ B.T)
     assert values[-1] == pytest.approx(1)
     np.testing.assert_allclose(np.abs(vectors[:, -1]), 50**-0.5, rtol=1e-6)

@@ -24,7 +24,6 @@ __all__ = [
     "das_rows",
     "distinct_rows",
     "inverse",
-    "inverse_sqrt_degrees",
     "kmeans_anchors",
     "knn_weights",
     "merge_moments",
@@ -242,10 +241,3 @@ def weights_to_csr(indices, weights, m):
     n, k = indices.shape
     indptr = np.arange(0, n * k + 1, k, dtype=np.int32 if n * k < 2**31 else np.int64)
     return sp.csr_matrix((weights.ravel(), indices.ravel(), indptr), shape=(n, m))
-
-
-def inverse_sqrt_degrees(column_sums):
-    """Lambda^{-1/2}; an anchor that nobody uses gets 0 and so drops out."""
-    scale = np.zeros_like(column_sums, dtype=np.float64)
-    np.divide(1, np.sqrt(column_sums), out=scale, where=column_sums > 0)
-    return scale

@@ -228,7 +228,7 @@ def tile_products(X, B, load):
 
 
 def slab_products(X, B, load):
-    """The same in float32, transposed, for float32 rows; None where BLAS spoils it.
+    """`tile_products` in float32 and transposed, or None where BLAS would spoil it.
 
     Yields
     ------

@@ -19,7 +19,6 @@ __all__ = [
     "ArrayRows",
     "KMeansResult",
     "RowBlocks",
-    "add_up",
     "assign",
     "kmeans",
     "kmeans_centers",
@@ -53,10 +52,11 @@ def kmeans_plusplus(X, k, rng):
     (scikit-learn's twin goes through float64 and is several times slower in float32).
     Where no distance is left, rows repeat.
     """
-    if not sp.issparse(X):
+    if sp.issparse(X):
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    else:
         X = X - X.mean(axis=0)  # the distances below then keep their digits
-    norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else None
-    norms = np.einsum("ij,ij->i", X, X) if norms is None else norms
+        norms = np.einsum("ij,ij->i", X, X)
     trials = 2 + int(np.log(k))
     chosen = [int(rng.randint(X.shape[0]))]
     nearest = _distances_from(X, norms, chosen)[0]
@@ -248,19 +248,14 @@ class ArrayRows:
         return self._X if rows is None else self._X[rows]
 
     def total(self, function):
-        return add_up(self._map(function, self._blocks))
+        return reduce(add_results, self._map(function, self._blocks))
 
     def collect(self, function):
         return list(self._map(function, self._blocks))
 
 
-def add_up(results):
-    """Sum of results of blocks, in their order; tuples are added entry by entry."""
-    return reduce(add_results, results)
-
-
 def add_results(a, b):
-    """``a + b``, of tuples entry by entry."""
+    """Sum of the results of two blocks; tuples are added entry by entry."""
     if isinstance(a, tuple):
         return tuple(add_results(x, y) for x, y in zip(a, b))
     return a + b

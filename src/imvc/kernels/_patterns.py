@@ -17,7 +17,9 @@ import scipy.sparse.linalg
 
 __all__ = [
     "RANK_TOL",
+    "LargeGroup",
     "PatternGrams",
+    "SmallGroup",
     "fix_signs",
     "group_rows",
     "inverse_sqrt",
@@ -52,7 +54,7 @@ def group_rows(graphs, sizes):
 
 
 @dataclass(frozen=True)
-class _Rows:
+class SmallGroup:
     """Statistics of a small group: its rows, while these are fewer numbers than G_p.
 
     All rows have the same number of entries.
@@ -69,7 +71,7 @@ class _Rows:
         return np.asarray(self.rows.sum(axis=0)).ravel()
 
     def __add__(self, other):
-        if isinstance(other, _Rows):
+        if isinstance(other, SmallGroup):
             return _group(sp.vstack([self.rows, other.rows], format="csr"))
         return other + self
 
@@ -86,7 +88,7 @@ class _Rows:
     def scaled(self, scale):
         rows = self.rows.copy()
         rows.data *= scale[rows.indices]
-        return _Rows(rows)
+        return SmallGroup(rows)
 
     def to_tree(self):
         Z = self.rows
@@ -105,15 +107,15 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Gram:
-    """Statistics of a large group."""
+class LargeGroup:
+    """Statistics of a large group: its Gram matrix G_p."""
 
     count: int
     column_sums: np.ndarray
     gram: np.ndarray
 
     def __add__(self, other):
-        return _Gram(
+        return LargeGroup(
             self.count + other.count,
             self.column_sums + other.column_sums,
             self.gram + other.dense(),
@@ -130,22 +132,22 @@ class _Gram:
 
     def scaled(self, scale):
         gram = self.gram * scale[:, None] * scale
-        return _Gram(self.count, self.column_sums * scale, gram)
+        return LargeGroup(self.count, self.column_sums * scale, gram)
 
 
 def _group(rows):
     """Statistics of the rows of a pattern, in the smaller of the two forms."""
-    small = _Rows(rows)
+    small = SmallGroup(rows)
     if rows.nnz < rows.shape[1] ** 2:
         return small
-    return _Gram(small.count, small.column_sums, small.dense())
+    return LargeGroup(small.count, small.column_sums, small.dense())
 
 
 def _group_of(graphs, sizes):
-    """The same from graph rows; of a Gram matrix only the upper blocks are computed."""
+    """Statistics of graph rows; of a Gram matrix only the upper blocks are computed."""
     n, width = len(graphs[0][0]), sum(sizes)
     if n * sum(indices.shape[1] for indices, _ in graphs) < width**2:
-        return _Rows(group_rows(graphs, sizes))
+        return SmallGroup(group_rows(graphs, sizes))
     # Turned, so that every step below runs over long contiguous arrays.
     turned = [
         (np.array(i.T, np.int32, order="C"), np.array(w.T, np.float64, order="C"))
@@ -160,7 +162,7 @@ def _group_of(graphs, sizes):
             gram[at[u], at[v]] = _cross_gram(graph, turned[v], m, sizes[v])
             gram[at[v], at[u]] = gram[at[u], at[v]].T
     sums = [_add_up(i, w, m) for (i, w), m in zip(turned, sizes)]
-    return _Gram(n, np.concatenate(sums), gram)
+    return LargeGroup(n, np.concatenate(sums), gram)
 
 
 def _own_gram(graph, m):
@@ -259,7 +261,7 @@ class PatternGrams:
         K = np.zeros((M, M))
         for p in self.patterns:
             columns, group = self.columns(p), self.groups[p]
-            if isinstance(group, _Rows):
+            if isinstance(group, SmallGroup):
                 small.append(group.spread(columns, M))
             else:
                 K[np.ix_(columns, columns)] += group.dense()
@@ -270,15 +272,12 @@ class PatternGrams:
 
     def to_tree(self):
         """Arrays in lists and tuples, for files; `from_tree` is the inverse."""
-        groups = []
-        for p, group in self.groups.items():
-            groups.append((p, group.to_tree()))
-        return self.sizes, groups
+        return self.sizes, [(p, group.to_tree()) for p, group in self.groups.items()]
 
     @classmethod
     def from_tree(cls, tree):
         sizes, found = tree
-        kinds = {3: _Gram, 4: _Rows.from_tree}
+        kinds = {3: LargeGroup, 4: SmallGroup.from_tree}
         return cls(sizes, {p: kinds[len(parts)](*parts) for p, parts in found})
 
     def densified(self):
@@ -286,7 +285,7 @@ class PatternGrams:
         return PatternGrams(
             self.sizes,
             {
-                p: _Gram(group.count, group.column_sums, group.dense())
+                p: LargeGroup(group.count, group.column_sums, group.dense())
                 for p, group in self.groups.items()
             },
         )
@@ -386,7 +385,10 @@ def fix_signs(V):
 
 
 def inverse_sqrt(values):
-    """Entrywise ``values^{-1/2}`` with 0 where a value is 0 (a dropped direction)."""
+    """Entrywise ``values^{-1/2}``, 0 where a value is 0.
+
+    So a direction without information, or an anchor that nobody uses, drops out.
+    """
     result = np.zeros_like(values)
     np.divide(1, np.sqrt(values), out=result, where=values > 0)
     return result

@@ -28,8 +28,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices, squared_distances
-from imvc.kernels._graph_spectrum import graph_spectrum
-from imvc.kernels._laplacian import embed_graph, knn_graph, mean_distance
+from imvc.kernels._laplacian import (
+    embed_graph,
+    graph_spectrum,
+    knn_graph,
+    mean_distance,
+)
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 from imvc.methods._base import MultiViewClusterer
 from imvc.methods._free_memory import check_memory
