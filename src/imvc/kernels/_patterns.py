@@ -7,7 +7,7 @@ grow with the number of samples, and it adds up over blocks of rows.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -313,8 +313,8 @@ class PatternGrams:
         )
 
 
-def pattern_grams(groups, sizes, map=map):
-    """PatternGrams of blocks of graph rows.
+def pattern_grams(groups, sizes):
+    """PatternGrams of blocks of graph rows, added in their order.
 
     Parameters
     ----------
@@ -322,15 +322,11 @@ def pattern_grams(groups, sizes, map=map):
         ``graphs`` holds, for the views of the pattern, the (indices, weights) of the
         same samples; a pattern may come in several blocks.
     sizes : tuple of int
-    map : callable
-        Like the built-in; blocks are added in their order whatever it does.
     """
-
-    def block(item):
-        p, graphs = item
-        return PatternGrams(sizes, {p: _group_of(graphs, [sizes[v] for v in p])})
-
-    return reduce(PatternGrams.__add__, map(block, groups), PatternGrams(sizes, {}))
+    total = PatternGrams(sizes, {})
+    for p, graphs in groups:
+        total += PatternGrams(sizes, {p: _group_of(graphs, [sizes[v] for v in p])})
+    return total
 
 
 def leading_eigh(S, d):

@@ -15,24 +15,23 @@ def conform(views: IncompleteViews, like: Any) -> IncompleteViews:
         check_features(views, v, like, list(like.names).index(name))
     if views.names == tuple(like.names):
         return views
-    source = {name: v for v, name in enumerate(views.names)}
-    order = [source.get(name) for name in like.names]
-    n = views.n_samples
+    n, n_views = views.n_samples, len(like.names)
     # One number stands for a whole absent view. float32 leaves `dtype` to the others.
-    blank = [np.broadcast_to(np.float32(np.nan), (n, d)) for d in like.n_features]
-    mask = np.zeros((n, len(order)), dtype=bool)
-    for j, source_v in enumerate(order):
-        if source_v is not None:
-            mask[:, j] = views.mask[:, source_v]
+    arrays = [np.broadcast_to(np.float32(np.nan), (n, d)) for d in like.n_features]
+    mask = np.zeros((n, n_views), dtype=bool)
+    positions: list = [None] * n_views
+    feature_names: list = [None] * n_views
+    for v, name in enumerate(views.names):
+        j = list(like.names).index(name)
+        arrays[j], mask[:, j] = views.arrays[v], views.mask[:, v]
+        positions[j], feature_names[j] = views.positions[v], views.feature_names[v]
     return replace(
         views,
-        arrays=tuple(b if v is None else views.arrays[v] for b, v in zip(blank, order)),
+        arrays=tuple(arrays),
         mask=mask,
         names=tuple(like.names),
-        positions=tuple(None if v is None else views.positions[v] for v in order),
-        feature_names=tuple(
-            None if v is None else views.feature_names[v] for v in order
-        ),
+        positions=tuple(positions),
+        feature_names=tuple(feature_names),
     )
 
 

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from imvc.views._frames import JoinReport
 
-BLOCK_BYTES = 4 * 2**20
+BLOCK_BYTES = 4 * 2**20  # of rows that are looked at in one go
+_SHOWN_PATTERNS = 8  # of a summary
 
 
 class Pattern(NamedTuple):
@@ -170,7 +171,14 @@ class IncompleteViews:
         """
         if not isinstance(rows, slice):
             rows = _as_indices(rows)
-        self._check_observed(v, rows)
+        seen = self.mask[rows, v]
+        if not seen.all():
+            absent = np.arange(self.n_samples)[rows][~seen]
+            raise ValueError(
+                f"{len(absent)} of the rows asked for are not observed in view "
+                f"{self.names[v]!r}, first {absent[:3].tolist()}; "
+                f"rows({v}) lists the observed ones."
+            )
         X_v, position = self.arrays[v], self.positions[v]
         if position is not None:
             rows = position[rows]
@@ -223,28 +231,16 @@ class IncompleteViews:
         for name, d, count in zip(self.names, self.n_features, counts):
             share = 100 * count / max(self.n_samples, 1)
             lines.append(f"{name:<{width}}  {d:>8}  {count:>8} ({share:.1f} %)")
-        return "\n".join(lines + self._pattern_lines(limit=8))
-
-    def _pattern_lines(self, limit: int) -> list[str]:
         patterns = sorted(self.patterns(), key=lambda p: -len(p.rows))
-        lines = [f"{len(patterns)} patterns of observed views"]
-        for pattern in patterns[:limit]:
+        lines.append(f"{len(patterns)} patterns of observed views")
+        for pattern in patterns[:_SHOWN_PATTERNS]:
             names = " + ".join(self.names[v] for v in pattern.views) or "(none)"
             lines.append(f"{len(pattern.rows):>8}  {names}")
-        if len(patterns) > limit:
-            rest = sum(len(pattern.rows) for pattern in patterns[limit:])
-            lines.append(f"{rest:>8}  in {len(patterns) - limit} smaller patterns")
-        return lines
-
-    def _check_observed(self, v: int, rows: Any) -> None:
-        seen = self.mask[rows, v]
-        if not seen.all():
-            absent = np.arange(self.n_samples)[rows][~seen]
-            raise ValueError(
-                f"{len(absent)} of the rows asked for are not observed in view "
-                f"{self.names[v]!r}, first {absent[:3].tolist()}; "
-                f"rows({v}) lists the observed ones."
-            )
+        smaller = patterns[_SHOWN_PATTERNS:]
+        if smaller:
+            rest = sum(len(pattern.rows) for pattern in smaller)
+            lines.append(f"{rest:>8}  in {len(smaller)} smaller patterns")
+        return "\n".join(lines)
 
     def __len__(self) -> int:
         return self.n_samples
