@@ -1,43 +1,57 @@
-"""Runners that feed blocks of samples to the kernels."""
+"""Blocks of samples, and runners that feed them to the methods."""
 
 from imvc.scale._blocks import Blocks
-from imvc.scale._folder import FolderStore
-from imvc.scale._graphs import (
-    GraphRows,
-    embed_rows,
-    graph_rows,
-    map_observed,
-    row_statistics,
-)
-from imvc.scale._memory import ThreadRunner, threaded_map
+from imvc.scale._elsewhere import block_budget, data_plan
+from imvc.scale._folder import RunFolder
 from imvc.scale._open import open_source
 from imvc.scale._open_view import ObservedRows
 from imvc.scale._progress import BlockProgress
 from imvc.scale._results import save_rows
-from imvc.scale._run import open_runner
-from imvc.scale._runner import Chain, KeptRows, KeptSource, Numbers, Runner, in_turn
-from imvc.scale._source import BlockError, BlockSource, ViewsSource, parse_bytes
+from imvc.scale._runner import (
+    BlockNumbers,
+    KeptRows,
+    RowArray,
+    Runner,
+    ThreadRunner,
+    apply_all,
+    open_runner,
+    threaded_map,
+)
+from imvc.scale._source import (
+    AnchorGraphs,
+    BlockError,
+    BlockSource,
+    GraphRows,
+    ViewsSource,
+    embed_rows,
+    graph_rows,
+    map_observed,
+    parse_bytes,
+    row_statistics,
+)
 from imvc.scale._store_parquet import ParquetRows
 
 __all__ = [
+    "AnchorGraphs",
     "BlockError",
+    "BlockNumbers",
     "BlockProgress",
     "BlockSource",
     "Blocks",
-    "Chain",
-    "FolderStore",
     "GraphRows",
     "KeptRows",
-    "KeptSource",
-    "Numbers",
     "ObservedRows",
     "ParquetRows",
+    "RowArray",
+    "RunFolder",
     "Runner",
     "ThreadRunner",
     "ViewsSource",
+    "apply_all",
+    "block_budget",
+    "data_plan",
     "embed_rows",
     "graph_rows",
-    "in_turn",
     "map_observed",
     "open_runner",
     "open_source",

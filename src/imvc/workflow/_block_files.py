@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from imvc.scale import BlockError, BlockSource, ParquetRows
-from imvc.scale._run import data_plan
+from imvc.scale import BlockError, BlockSource, ParquetRows, data_plan
 from imvc.scale._store_parquet import has_parquet
 from imvc.workflow._stages import Stages
 

@@ -1,4 +1,4 @@
-"""Which runner a fit gets, by what its data are."""
+"""The runner for data that are not just arrays in memory: files, blocks, clusters."""
 
 import hashlib
 import tempfile
@@ -8,36 +8,32 @@ from importlib.metadata import version
 import numpy as np
 from joblib import effective_n_jobs
 
-from imvc.scale._folder import FolderStore
-from imvc.scale._memory import ThreadRunner, threaded_map
+from imvc.scale._folder import RunFolder
 from imvc.scale._open import open_source
+from imvc.scale._runner import ThreadRunner, threaded_map
 from imvc.scale._source import parse_bytes
 
-__all__ = ["block_budget", "data_plan", "open_runner"]
+__all__ = ["block_budget", "data_plan", "has_dask_arrays", "open_elsewhere"]
 
 
 @contextmanager
-def open_runner(
+def open_elsewhere(
     Xs,
     mask=None,
     *,
     like=None,
     n_jobs=None,
+    progress=None,
     memory_budget=None,
     work_dir=None,
     client=None,
     plan=None,
-    progress=None,
 ):
-    """A runner for views in memory, in files, or on a Dask cluster.
+    """A runner for views wherever they are; `open_runner` with everything it takes.
 
     Parameters
     ----------
-    Xs, mask : as in `fit`
-    like : ViewSchema, optional
-        Of a fitted model, for new samples.
-    n_jobs : int, optional
-        Threads.
+    Xs, mask, like, n_jobs, progress : as in `open_runner`
     memory_budget : int or str, optional
         Bound on the memory of a pass over files, such as "1GiB".
     work_dir : path-like, optional
@@ -45,13 +41,8 @@ def open_runner(
     client : distributed.Client, optional
     plan : dict, optional
         What identifies the run, beside the data, in JSON's types.
-    progress : callable, optional
-
-    Yields
-    ------
-    Runner
     """
-    if client is not None or _has_dask_arrays(Xs):
+    if client is not None or has_dask_arrays(Xs):
         from imvc.scale._dask import DaskSource, dask_runner
 
         with dask_runner(
@@ -76,18 +67,27 @@ def open_runner(
         work_dir=work_dir,
         like=like,
     )
-    store = None
-    if not source.in_memory or (work_dir, memory_budget) != (None, None):
-        if work_dir is None:
-            store = FolderStore(tempfile.TemporaryDirectory(prefix="imvc-"), {})
-        else:
-            store = FolderStore(work_dir, {**(plan or {}), **data_plan(source)})
+    folder = None
+    if work_dir is not None:
+        folder = RunFolder(work_dir, {**(plan or {}), **data_plan(source)})
+    elif not source.in_memory or memory_budget is not None:
+        folder = RunFolder(tempfile.TemporaryDirectory(prefix="imvc-"), {})
     try:
         with threaded_map(n_jobs) as map:
-            yield ThreadRunner(source, map, store, progress)
+            yield ThreadRunner(source, map, folder, progress)
     finally:
-        if store is not None:
-            store.release()
+        if folder is not None:
+            folder.release()
+
+
+def data_plan(source):
+    """What identifies the data of a run and their cutting into blocks."""
+    starts = np.ascontiguousarray(source.starts, np.int64)
+    return {
+        "imvc": version("imvc"),
+        "data": source.fingerprint,
+        "blocks": hashlib.sha256(starts.tobytes()).hexdigest(),
+    }
 
 
 def block_budget(memory_budget, n_jobs):
@@ -101,17 +101,7 @@ def block_budget(memory_budget, n_jobs):
     return parse_bytes(memory_budget) * 2 // max(threads, 2)
 
 
-def data_plan(source):
-    """What identifies the data of a run and their cutting into blocks."""
-    starts = np.ascontiguousarray(source.starts, np.int64)
-    return {
-        "imvc": version("imvc"),
-        "data": source.fingerprint,
-        "blocks": hashlib.sha256(starts.tobytes()).hexdigest(),
-    }
-
-
-def _has_dask_arrays(Xs):
+def has_dask_arrays(Xs):
     entries = Xs.values() if isinstance(Xs, dict) else Xs
     return isinstance(Xs, list | tuple | dict) and any(
         type(X).__module__.partition(".")[0] == "dask" for X in entries
