@@ -5,11 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-from bridge_oracle import bridge
-from imvc import AnchorBridge, as_views
-from imvc.datasets import class_dependent_mask, make_views, random_mask
-from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods._bridge_clusters import suggest
 from imvc.methods._bridge_guard import SizeTolerant, ascend, clusters_of, sums_of
 from imvc.methods._bridge_joint import JointGraph
@@ -18,6 +13,11 @@ from imvc.methods._bridge_spectrum import (
     effective_dimension,
     joint_spectrum,
 )
+
+from bridge_oracle import bridge
+from imvc import AnchorBridge, as_views
+from imvc.datasets import class_dependent_mask, make_views, random_mask
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods.rise import part_of
 from imvc.metrics import adjusted_rand
 from imvc.scale import Numbers, ThreadRunner, ViewsSource, row_statistics

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from imvc.methods._rise_first_order import solve_joint, solve_two_stage
+from imvc.methods._rise_solver import solve
 
 from imvc.datasets import random_mask
 from imvc.kernels._patterns import group_rows, inverse_sqrt
-from imvc.methods._rise_first_order import solve_joint, solve_two_stage
-from imvc.methods._rise_solver import solve
 from imvc.scale import GraphRows, row_statistics
 from imvc.views import as_views
 from rise_oracle import leading_left, rise, rise_first_order, smallest_cosine

@@ -8,13 +8,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+from imvc.methods._anchor_graphs import AnchorGraphs
+from imvc.scale._memory import ThreadRunner
 
 from imvc import RISE, AnchorBridge
 from imvc.datasets import make_views
 from imvc.methods import rise
-from imvc.methods._anchor_graphs import AnchorGraphs
 from imvc.scale import BlockError, open_runner, row_statistics
-from imvc.scale._memory import ThreadRunner
 from imvc.scale._source import ViewsSource
 from imvc.views import as_views
 

@@ -1,4 +1,4 @@
-"""Step 7 of AnchorBridge: a partition that tolerates clusters of unequal size.
+"""Steps 6 and 7 of AnchorBridge: k-means, or a guard for clusters of unequal size.
 
     F_a = sum_k |S_k|^2 / n_k^a     S_k sum of the rows of cluster k, n_k their number
 
@@ -14,7 +14,8 @@ import scipy.sparse as sp
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._kmeans import kmeans_centers
-from imvc.methods._bridge_clusters import assign_in_turn
+from imvc.methods.anchor_model import find_centers
+from imvc.methods.bridge.number import apply_and_assign
 
 _MAX_ROUNDS, _PATIENCE = 60, 5
 
@@ -65,7 +66,33 @@ class SizeTolerant:
         return labels
 
 
-def guarded_partition(runner, Y, part, labels, *, n_init, seed):
+def cluster_component(runner, component, Y, partition, n_init, seed):
+    """Learn where a component's clusters are, from the unit rows of ``Y``."""
+    unit = Y.then(unit_rows)
+    component.centers = find_centers(runner, unit, component.c, n_init, seed)
+    if partition == "guarded" and 1 < component.c <= len(component.values) + 1:
+        labels = label_component(runner, component, Y)
+        component.guard = guarded_partition(
+            runner, Y, component, labels, n_init=n_init, seed=seed
+        )
+        labels = label_component(runner, component, Y)
+        function = partial(sums_of, c=component.c, function=unit_rows)
+        sums, counts = runner.total(None, function, Y.items, labels.items)
+        centers = sums / np.maximum(counts, 1)[:, None]
+        component.centers = centers.astype(component.centers.dtype)
+
+
+def label_component(runner, component, Y):
+    """Labels by the rule as it is now; KeptRows."""
+    function = partial(place_unit_rows, component=component)
+    return runner.rows(None, function, Y.items, width=None, dtype=np.int64)
+
+
+def place_unit_rows(Y, component):
+    return component.place(unit_rows(Y))
+
+
+def guarded_partition(runner, Y, component, labels, *, n_init, seed):
     """Step 7: the better of two ascents of F_a, as a rule that new samples can follow.
 
     Parameters
@@ -73,20 +100,20 @@ def guarded_partition(runner, Y, part, labels, *, n_init, seed):
     runner : Runner
     Y : KeptRows
         The embedding, its constant column first.
-    part : Part
+    component : ComponentModel
         Of it: squared singular values, decay and the number of clusters.
     labels : KeptRows
         Of step 6.
     """
-    c = part.c
+    c = component.c
     skew = (c - 2) / (c - 1)
-    vectors = partial(singular_vectors, decay=part.decay)
+    vectors = partial(singular_vectors, decay=component.decay)
     leading = Y.then(vectors).then(partial(first_columns, count=c - 1))
     centers, _ = kmeans_centers(
         leading, c, n_init=n_init, random_state=seed, map=runner.map
     )
-    place = partial(assign_in_turn, functions=leading.functions, centers=centers)
-    spectral = runner.rows(None, place, Y.items, width=None, dtype=np.int64)[0]
+    place = partial(apply_and_assign, functions=leading.functions, centers=centers)
+    spectral = runner.rows(None, place, Y.items, width=None, dtype=np.int64)
     u, r = (ascend(runner, Y, start, c, 1 - 0.2 * skew) for start in (labels, spectral))
     strict = [
         clusters_of(runner, Y, found, c, 1 - 0.4 * skew).value() for found in (u, r)
@@ -95,7 +122,7 @@ def guarded_partition(runner, Y, part, labels, *, n_init, seed):
         runner.total(None, partial(sums_of, c=c, function=vectors), Y.items, y.items)
         for y in (u, r)
     ]
-    likelihood = [block_likelihood(HU, counts, part.values) for HU, counts in sums]
+    likelihood = [block_likelihood(HU, counts, component.values) for HU, counts in sums]
     better = strict[1] > strict[0] and likelihood[1] > likelihood[0]
     return clusters_of(runner, Y, r if better else u, c, 1 - 0.2 * skew)
 
@@ -109,7 +136,7 @@ def ascend(runner, Y, labels, c, exponent):
         idle = 0 if value > best_value else idle + 1
         if value > best_value:
             best, best_value = labels, value
-        moved, count = runner.rows(
+        moved, count = runner.rows_and_total(
             None,
             partial(move, clusters=clusters),
             Y.items,

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.kernels._anchor_graph import anchor_rows, kmeans_anchors
-from imvc.kernels._kmeans import random_rows
 from imvc.kernels._pca import centred_features, principal_axes, signed_root_rows
+from imvc.methods.anchor_model import sample_rows
 from imvc.scale import graph_rows
 
 VARIANTS = (False, True)  # whether features are rooted first: linear, sqrt
@@ -65,6 +65,14 @@ class BridgeGraphs:
         """Anchors of every variant and view."""
         return tuple(len(g.anchors) for views in self.variants for g in views)
 
+    def to_tree(self):
+        """Its parts, for a file; `from_tree` is the inverse."""
+        return [[graph.to_tree() for graph in views] for views in self.variants]
+
+    @classmethod
+    def from_tree(cls, tree):
+        return cls([[ViewGraph(*graph) for graph in views] for views in tree])
+
     def __call__(self, views):
         """GraphRows of a block of samples, one variant after the other."""
         return graph_rows(views, self._graph, len(self.variants))
@@ -108,12 +116,8 @@ def choose_graphs(runner, rule, seed, n_replicates=1):
 
     def sample(v):
         rng = np.random.RandomState([*seed, v])  # both variants see the same rows
-        m = rule.anchors(counts[v])
-        size = max(rule.sample, m) if rule.sample else counts[v]
-        few = counts[v] > size
-        return runner.observed_rows(
-            v, random_rows(counts[v], size, rng) if few else None
-        )
+        size = max(rule.sample, rule.anchors(counts[v])) if rule.sample else counts[v]
+        return sample_rows(runner, v, size, rng)
 
     rows = [sample(v) for v in range(V)]
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from imvc._files import atomic_write
+from imvc.methods._registry import METHODS
 
 __all__ = ["load_model", "read_model", "write_model"]
 
@@ -26,7 +27,7 @@ _NOT_KEPT = {"callback", "verbose", "work_dir"}
 
 
 def write_model(model, path, state_arrays, state_values):
-    """Write ``model`` to ``path``; see `InductiveClusterer.save`."""
+    """Write ``model`` to ``path``; see `InductiveMixin.save`."""
     arrays = {f"state/{name}": array for name, array in state_arrays.items()}
     header = {
         "format": FORMAT,
@@ -66,23 +67,16 @@ def load_model(path):
         For a file that is truncated, altered, newer than the program, or of a class
         that is none of the methods that place new samples.
     """
-    # Methods import this module, so the registry is read when a file is.
-    from imvc.methods._registry import METHODS
-
     with _opened(path) as archive:
         name = _read_header(archive)["class"]
-    classes = {
-        line.estimator.__name__: line.estimator
-        for line in METHODS.values()
-        if hasattr(line.estimator, "load")
-    }
+    classes = {m.class_name: m for m in METHODS.values() if m.predicts}
     if not isinstance(name, str) or name not in classes:
         raise ValueError(
             f"{Path(path).name!r} holds a {name!r}, which this imvc cannot load; it "
             f"knows: {', '.join(sorted(classes))}."
         )
     try:
-        return classes[name].load(path)
+        return classes[name].estimator.load(path)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(f"{Path(path).name!r} is damaged: {error!r}.") from error
 
@@ -121,9 +115,9 @@ def _opened(path):
 
 def _restore(cls, path, header, arrays):
     try:
-        model = cls(**_join("param", header["params"], arrays))
+        model = cls(**_join(header["params"], arrays))
         model._validate_params()
-        for name, value in _join("attribute", header["attributes"], arrays).items():
+        for name, value in _join(header["attributes"], arrays).items():
             setattr(model, name, value)
         state = {
             name.removeprefix("state/"): array
@@ -202,7 +196,7 @@ def _split(section, items, arrays):
     return plain
 
 
-def _join(section, plain, arrays):
+def _join(plain, arrays):
     return {name: _revive(entry, arrays) for name, entry in plain.items()}
 
 

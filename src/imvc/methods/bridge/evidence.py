@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from imvc.kernels._patterns import PatternGrams
-from imvc.methods._bridge_agreement import (
+from imvc.methods.bridge.agreement import (
     FLOOR,
     agreement,
     missingness,
     reproducibility,
     spectrum,
 )
-from imvc.methods._bridge_graphs import VARIANTS
-from imvc.methods._bridge_joint import Bridge
+from imvc.methods.bridge.graphs import VARIANTS
+from imvc.methods.bridge.joint import Bridge
 
 _EPSILON = 1e-6  # share of the view's mean in a bridge: no row of P_uv is empty
 

@@ -19,12 +19,23 @@ from imvc.kernels._anchor_graph import (
 )
 from imvc.kernels._patterns import fix_signs
 from imvc.kernels._procrustes import generalized_power_iteration, left_singular_vectors
+from imvc.methods.anchor_model import label_rows
+from imvc.scale import KeptRows, RowArray
 
 _DENSE_ROWS = 200  # up to here a dense eigenproblem is quicker than Lanczos
 
 
+def fit_full_graph(model, runner, seeds):
+    """`RISE` with ``graph="full"``, on views in memory."""
+    Y = embed_full(model, runner.views, seeds[0], runner.map)
+    Y = KeptRows(runner, RowArray(Y, runner.source.starts), runner.source.starts)
+    with model._stage("kmeans"):
+        model._cluster(runner, Y, seeds[1])
+        label_rows(model, runner, Y)
+
+
 def embed_full(model, views, seed, map):
-    """The consensus embedding of `RISE` with ``graph="full"``; sets its attributes."""
+    """The consensus embedding; sets objective and convergence."""
     rng = np.random.RandomState(seed)
     h = [views.rows(v) for v in range(views.n_views)]
     with model._stage("graph"):
@@ -49,8 +60,7 @@ def embed_full(model, views, seed, map):
             "first-order-two-stage": two_stage_step,
         }[model.completion]
         Y, objective, converged = iterate(model, steps, S, h, F, views.n_samples, v0)
-    model.objective_, model.n_iter_ = np.array(objective), len(objective)
-    model.converged_ = converged
+    model._record(objective, converged)
     return Y.astype(views.dtype, copy=False)
 
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._patterns import inverse_sqrt
-from imvc.methods._blocks import with_nothing
-from imvc.methods._bridge_agreement import leading_without_constant
-from imvc.methods._bridge_joint import JointGraph, many_patterns
+from imvc.methods.bridge.agreement import leading_without_constant
+from imvc.methods.bridge.joint import JointGraph, many_patterns
 
 __all__ = [
     "diffusion_time",
@@ -83,9 +82,9 @@ def single_spaces(runner, evidence, K):
                 dtype=runner.dtype,
                 graphs=(g,),
             )
-            U, _ = runner.rows(
+            U = runner.rows(
                 f"space{len(spaces)}",
-                partial(with_nothing, function=embed),
+                embed,
                 found.rows,
                 width=1 + W.shape[1],
                 dtype=runner.dtype,
