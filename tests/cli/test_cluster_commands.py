@@ -269,7 +269,7 @@ def test_compare_ends_with_code_1_if_a_method_failed(study, capsys, monkeypatch)
     def fail(self, runner, seeds):
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr("imvc.methods.rise.RISE._fit_blocks", fail)
+    monkeypatch.setattr("imvc.methods.rise.RISE._learn_blocks", fail)
     arguments = ["compare", *FILES, "-k", "3", "--methods", "impute-kmeans,rise"]
     assert main(arguments) == 1
     assert "no luck" in capsys.readouterr().out

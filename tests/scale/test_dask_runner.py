@@ -8,13 +8,17 @@ from functools import partial
 
 import numpy as np
 import pytest
-from imvc.methods._anchor_graphs import AnchorGraphs
-from imvc.scale._memory import ThreadRunner
 
 from imvc import RISE, AnchorBridge
 from imvc.datasets import make_views
 from imvc.methods import rise
-from imvc.scale import BlockError, open_runner, row_statistics
+from imvc.scale import (
+    AnchorGraphs,
+    BlockError,
+    ThreadRunner,
+    open_runner,
+    row_statistics,
+)
 from imvc.scale._source import ViewsSource
 from imvc.views import as_views
 
@@ -172,7 +176,7 @@ def test_dask_arrays_need_no_cluster(data, in_memory):
 
 def graphs_of(Xs):
     anchors = [np.nan_to_num(X[5:25]) + v for v, X in enumerate(Xs)]
-    return AnchorGraphs(anchors, None, [None] * len(Xs), 3, True)
+    return AnchorGraphs(anchors, [None] * len(Xs), None, 3, True)
 
 
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
