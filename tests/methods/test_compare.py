@@ -115,7 +115,7 @@ def test_labels_of_the_wrong_length_are_an_error_of_their_method(data):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_an_interrupt_passes_through(data, error):
-    with pytest.raises(error):
+    with pytest.raises(error, match="no luck"):
         compare(data.Xs, [("stopped", Failing(error)), "rise"], 3, mask=data.mask)
 
 
@@ -246,7 +246,7 @@ def test_slow_convergence_is_told_by_the_table_not_by_a_warning(data):
     result = compare(data.Xs, ["rise"], 3, mask=data.mask, params=params)
     assert result.rows[0]["converged"] is False
     assert "not converged" in str(result)
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 "):
         RISE(3, max_iter=1).fit(data.Xs, mask=data.mask)
 
 
@@ -291,5 +291,5 @@ def test_without_pandas_the_frame_names_the_extra(monkeypatch):
 
 def test_a_comparison_is_frozen(data):
     result = compare(data.Xs, [("a", Halves())], mask=data.mask)
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="cannot assign to field 'rows'"):
         result.rows = []

@@ -349,7 +349,7 @@ def test_the_authors_program_is_reproduced(d, beta, init, reference_data):
         max_iter=len(logged),
         tol=0,
     )
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter"):
         model.fit(Xs, mask=mask)
     rows = model._graphs(as_views(Xs, mask)).graphs
     for v in range(3):

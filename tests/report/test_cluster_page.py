@@ -268,7 +268,7 @@ def test_a_page_that_fails_leaves_the_old_file(tmp_path):
     path.write_text("old")
     report = cluster_report()
     object.__setattr__(report, "labels", None)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'NoneType' has no len"):
         write_cluster_page(report, path)
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text() == "old"

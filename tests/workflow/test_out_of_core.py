@@ -149,7 +149,7 @@ def test_stages_of_other_parameters_are_dropped_only_on_request(
     arrays, tmp_path, monkeypatch
 ):
     mend = interrupt(monkeypatch, "anchors")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="power is off"):
         run(arrays, tmp_path / "out")
     mend()
     with pytest.raises(ValueError, match="unfinished run that differs in n_clusters"):
@@ -164,7 +164,7 @@ def test_another_memory_budget_does_not_drop_finished_stages(
     arrays, tmp_path, monkeypatch
 ):
     mend = interrupt(monkeypatch, "anchors")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="power is off"):
         run(arrays, tmp_path / "out")
     mend()
     with pytest.raises(ValueError, match="differs in blocks, data"):
@@ -174,7 +174,7 @@ def test_another_memory_budget_does_not_drop_finished_stages(
 
 def test_stages_of_files_that_have_changed_are_dropped(arrays, tmp_path, monkeypatch):
     mend = interrupt(monkeypatch, "anchors")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="power is off"):
         run(arrays, tmp_path / "out")
     mend()
     Xs, _ = small_data()
