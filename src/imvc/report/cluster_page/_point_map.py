@@ -13,7 +13,7 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from imvc.report._cluster_report import ClusterReport
+from imvc.report.cluster_page._cluster_report import ClusterReport
 
 __all__ = ["cut", "drawn_samples", "point_data", "script_json"]
 

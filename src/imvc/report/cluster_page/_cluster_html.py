@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
-from imvc.report._cluster_map import cut, point_data, script_json
-from imvc.report._cluster_report import ClusterReport
-from imvc.report._cluster_words import count, percent, summary, warnings
 from imvc.report._inline_svg import histogram, line_plot
 from imvc.report._jinja import TEMPLATES, template_environment
+from imvc.report.cluster_page._cluster_report import ClusterReport
+from imvc.report.cluster_page._cluster_words import count, percent, summary, warnings
+from imvc.report.cluster_page._point_map import cut, point_data, script_json
 
 __all__ = ["cluster_page", "write_cluster_page"]
 
