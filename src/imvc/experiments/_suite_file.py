@@ -235,7 +235,7 @@ def _suite(path: Path, content: dict[str, Any], size: str) -> Suite:
     return Suite(
         name=path.stem,
         size=size,
-        methods=_methods(content.get("method"), part, size),
+        methods=_methods(content.get("method", []), part, size),
         source=str(path),
         **about,
         **draws,
@@ -245,7 +245,7 @@ def _suite(path: Path, content: dict[str, Any], size: str) -> Suite:
 
 def _methods(entries: Any, part: dict[str, Any], size: str) -> tuple[MethodSpec, ...]:
     if not _is_list(entries):
-        raise _Wrong("method", entries or [], "write one [[method]] per method.")
+        raise _Wrong("method", entries, "write one [[method]] per method.")
     grids = _checked(part, {"grid": _TABLE}, f"{size}.").get("grid", {})
     specs = [_method(entry, grids) for entry in entries]
     labels = [spec.label for spec in specs]
@@ -268,18 +268,20 @@ def _method(entry: Any, grids: dict[str, Any]) -> MethodSpec:
     if not values["name"]:
         raise _Wrong("method.name", "", "every [[method]] needs a name.")
     label = values.setdefault("label", values["name"])
-    if label in grids:
-        # A size that has a grid of its own means that grid, for every dataset.
-        entry = entry | {"grid": grids[label], "grid_for": {}}
     values |= _checked(entry, _SEARCH, f"{label}.")
-    values["grid"] = _grid(values.get("grid", {}), label)
-    values["grid_for"] = {
-        dataset: _grid(grid, f"{label}.grid_for.{dataset}")
-        for dataset, grid in values.get("grid_for", {}).items()
-    }
-    if values.get("parameter_free") and (values["grid"] or values["grid_for"]):
+    own = grids.get(label)
+    grid = values.get("grid", {}) if own is None else own
+    values["grid"] = _grid(grid, label)
+    special = values.get("grid_for", {})
+    if values.get("parameter_free") and (grid or special):
         remedy = "leave it out, or leave out the grid."
         raise _Wrong(f"{label}.parameter_free", True, remedy)
+    # A size that has a grid of its own means that grid, for every dataset.
+    values["grid_for"] = {
+        dataset: _grid(grid, f"{label}.grid_for.{dataset}")
+        for dataset, grid in special.items()
+        if own is None
+    }
     return MethodSpec(**values)
 
 
