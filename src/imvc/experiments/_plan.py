@@ -197,7 +197,8 @@ def _runs(
     suite: Suite, method: MethodSpec, dataset: str, shape: Shape
 ) -> Iterator[PlannedRun]:
     choices = []
-    if shape.n_samples <= (suite.search_samples or inf) or _is_linear(method.name):
+    costly = method.name in METHODS and METHODS[method.name].cost != "O(n)"
+    if not costly or shape.n_samples <= (suite.search_samples or inf):
         choices = [("grid", s) for s in settings(method, dataset, shape.n_clusters)]
     fixed = _resolved(method.parameters, shape.n_clusters)
     if method.parameter_free:
@@ -211,10 +212,6 @@ def _runs(
         for role, setting in choices:
             spec = RunSpec(dataset, method.name, setting, rate, mask_seed, seed)
             yield PlannedRun(method.label, role, spec)
-
-
-def _is_linear(method: str) -> bool:
-    return method not in METHODS or METHODS[method].cost == "O(n)"
 
 
 @cache

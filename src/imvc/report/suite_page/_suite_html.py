@@ -148,7 +148,7 @@ def render_page(sections: Sequence[Section]) -> str:
     environment = template_environment()
     environment.filters["image"] = _image
     environment.filters["anchor"] = lambda suite: f"{suite.size}-{suite.name}"
-    page = environment.get_template("report.html.j2")
+    page = environment.get_template("suite.html.j2")
     return page.render(sections=sections, citation=CITATION)
 
 
