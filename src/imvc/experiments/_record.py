@@ -1,12 +1,14 @@
-"""What is known of a finished run."""
+"""What is known of a finished run, and its row in the records file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from imvc.experiments._config import RunSpec
+from imvc.experiments._suite import RunSpec
 
 STATUSES = ("ok", "failed", "timeout", "memory")
 
@@ -27,7 +29,8 @@ class Record:
         Per stage of the fit, and ``total``. In a group, ``total`` is the group's wall
         time over its size.
     peak_memory : int
-        Bytes above what the process held before the fit.
+        Bytes above what the process held before the fit; 0 where the system does not
+        tell.
     objective : tuple of float
         One value per iteration.
     n_iter : int
@@ -71,3 +74,51 @@ class Entry(NamedTuple):
     label: str
     role: str
     record: Record
+
+
+_OF_RUN = [field.name for field in fields(RunSpec)]
+_OF_RECORD = [field.name for field in fields(Record) if field.name != "spec"]
+# Files of earlier versions have these columns: fields may change only with the number
+# of the format.
+COLUMNS = (*_OF_RUN, *_OF_RECORD)
+_AS_JSON = {"parameters", "scores", "seconds", "objective", "resolved", "shape"}
+
+
+def to_row(record: Record, machine: int) -> list[Any]:
+    """The values of `COLUMNS`, with the number of the machine in its place."""
+    values = {name: getattr(record.spec, name) for name in _OF_RUN}
+    values |= {name: getattr(record, name) for name in _OF_RECORD}
+    values |= {"rate": float(record.spec.rate), "machine": machine}
+    if record.grouped > 1:  # there are thousands of such runs: fewer digits do
+        values["objective"] = [float(f"{value:.8g}") for value in record.objective]
+    return [
+        json.dumps(_plain(value), sort_keys=True) if name in _AS_JSON else value
+        for name, value in values.items()
+    ]
+
+
+def from_row(row: Sequence[Any]) -> Record:
+    """The record of the values of `COLUMNS`, with the machine's JSON in its place."""
+    values = {
+        name: json.loads(value) if name in _AS_JSON or name == "machine" else value
+        for name, value in zip(COLUMNS, row)
+    }
+    spec = RunSpec(**{name: values.pop(name) for name in _OF_RUN})
+    values["objective"] = tuple(values["objective"])
+    values["converged"] = bool(values["converged"])
+    return Record(spec, **values)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: NumPy scalars become numbers, anything odd its repr."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return repr(value)

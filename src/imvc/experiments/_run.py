@@ -7,14 +7,9 @@ the order of the rows. The mask is drawn first, on the rows in the order of the 
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import os
-import resource
-import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
@@ -22,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from imvc.datasets import MultiViewDataset, random_mask
-from imvc.experiments._config import RunSpec
-from imvc.experiments._grid import PATH_PARAMETERS, estimator_class
 from imvc.experiments._machine import machine_info
+from imvc.experiments._memory import PeakMemory
+from imvc.experiments._plan import PATH_PARAMETERS, estimator_class
 from imvc.experiments._record import Record
+from imvc.experiments._suite import RunSpec
 from imvc.metrics import score_all
 
 _SHUFFLE = 1  # keeps the draws of the shuffle apart from those of the mask
@@ -34,24 +30,17 @@ _SHUFFLE = 1  # keeps the draws of the shuffle apart from those of the mask
 def shuffled_data(data: MultiViewDataset, rate: float, mask_seed: int):
     """The dataset with views taken away, its samples in random order.
 
-    Parameters
-    ----------
-    data : MultiViewDataset
-    rate : float
-        Share of incomplete samples; 0 leaves a naturally incomplete set as it is.
-    mask_seed : int
-        Seed of the mask and, by a stream of its own, of the order.
-
-    Returns
-    -------
-    MultiViewDataset
+    Rate 0 leaves a naturally incomplete set as it is. The seed is that of the mask and,
+    by a stream of its own, of the order.
     """
     if rate > 0:
         mask = random_mask(data.n_samples, data.n_views, rate, random_state=mask_seed)
         data = data.with_mask(mask)
     order = np.random.default_rng([mask_seed, _SHUFFLE]).permutation(data.n_samples)
+    shuffled = (X[order] for X in data.Xs)
     return MultiViewDataset(
-        Xs=[_widened(X[order]) for X in data.Xs],
+        # Half precision is how features are stored, not how they are computed with.
+        Xs=[X.astype(np.float32) if X.dtype == np.float16 else X for X in shuffled],
         y=data.y[order],
         mask=data.mask[order],
         names=data.names,
@@ -94,7 +83,7 @@ def run_one(spec: RunSpec, data: MultiViewDataset, n_jobs: int = 1) -> Record:
     """Fit once and score; an exception becomes the reason of a failed record."""
     try:
         model = _estimator(spec, data, n_jobs)
-        with _PeakMemory() as memory, warnings.catch_warnings():
+        with PeakMemory() as memory, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start = perf_counter()
             model.fit(data.Xs, mask=data.mask)
@@ -122,7 +111,7 @@ def _run_path(specs, data, n_jobs) -> list[Record]:
     ]
     betas = list(dict.fromkeys(beta for beta, _ in wanted))
     dims = list(dict.fromkeys(dim for _, dim in wanted))
-    with _PeakMemory() as memory, warnings.catch_warnings():
+    with PeakMemory() as memory, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = perf_counter()
         models = model.beta_path(data.Xs, betas, embedding_dims=dims, mask=data.mask)
@@ -169,49 +158,6 @@ def _record(spec, data, model, total, memory, grouped=1) -> Record:
         machine=machine_info(),
         finished=_now(),
     )
-
-
-class _PeakMemory:
-    """Peak resident memory above the start.
-
-    The system's own high-water mark, put back first where the system lets us; a peak
-    of an earlier run would hide a lower one otherwise.
-    """
-
-    above = 0
-
-    def __enter__(self) -> _PeakMemory:
-        gc.collect()
-        # What earlier runs freed but the allocator kept would hide new memory.
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL("libc.so.6").malloc_trim(0)
-        with suppress(OSError), open("/proc/self/clear_refs", "w") as file:
-            file.write("5")
-        self._start = _resident()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.above = max(0, _peak() - self._start)
-
-
-def _resident() -> int:
-    with suppress(OSError), open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return _peak()
-
-
-def _peak() -> int:
-    with suppress(OSError), open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) * 1024
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return used if sys.platform == "darwin" else used * 1024
-
-
-def _widened(X: Any) -> Any:
-    """Half precision is how features are stored, not how they are computed with."""
-    return X.astype(np.float32) if X.dtype == np.float16 else X
 
 
 def _now() -> str:

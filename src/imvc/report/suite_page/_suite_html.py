@@ -12,11 +12,10 @@ from typing import Any
 
 from imvc._files import atomic_write
 from imvc.experiments import CITATION, Entry, RecordStore, Suite
-from imvc.report._figures import FORMATS, Figure, suite_figures
 from imvc.report._jinja import template_environment
-from imvc.report._ranks_table import ranks_table
-from imvc.report._suite_tables import suite_tables
-from imvc.report._table import Table
+from imvc.report.suite_page._figures import FORMATS, Figure, suite_figures
+from imvc.report.suite_page._suite_tables import ranks_tables, suite_tables
+from imvc.report.suite_page._text_table import Table
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def make_section(suite: Suite, entries: Sequence[Entry], pending: int = 0) -> Se
     """
     tables = suite_tables(suite, entries)
     if "critical-difference" in suite.figures:
-        tables += ranks_table(suite, entries)
+        tables += ranks_tables(suite, entries)
     machines: list[dict[str, Any]] = []
     for entry in entries:
         if dict(entry.record.machine) not in machines:
@@ -88,17 +87,19 @@ def write_report(
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
-        stem = section_name(section.suite)
         for table in section.tables:
-            _put(folder / f"{_safe(stem, table.name)}.md", _markdown(table))
-            _put(folder / f"{_safe(stem, table.name)}.csv", table.to_csv())
-            _put(folder / f"{_safe(stem, table.name)}.tex", table.to_latex())
+            name = _file_name(section.suite, table.name)
+            text = f"## {table.title}\n\n{table.to_markdown()}\n"
+            _put(folder / f"{name}.md", text.encode())
+            _put(folder / f"{name}.csv", table.to_csv().encode())
+            _put(folder / f"{name}.tex", table.to_latex().encode())
         for figure in section.figures:
+            name = _file_name(section.suite, figure.name)
             for format in formats:
-                content = figure.render(format)
-                _put(folder / f"{_safe(stem, figure.name)}.{format}", content)
-    _put(folder / "report.html", render_page(sections))
-    return folder / "report.html"
+                _put(folder / f"{name}.{format}", figure.render(format))
+    page = folder / "report.html"
+    _put(page, render_page(sections).encode())
+    return page
 
 
 def read_sections(
@@ -133,11 +134,6 @@ def read_sections(
         ]
 
 
-def section_name(suite: Suite) -> str:
-    """Name of a suite in one size, for files and links."""
-    return f"{suite.size}-{suite.name}"
-
-
 def render_page(sections: Sequence[Section]) -> str:
     """One HTML page that asks nothing of any other address.
 
@@ -151,8 +147,8 @@ def render_page(sections: Sequence[Section]) -> str:
     """
     environment = template_environment()
     environment.filters["image"] = _image
-    environment.filters["anchor"] = section_name
-    page = environment.get_template("report.html.j2")
+    environment.filters["anchor"] = lambda suite: f"{suite.size}-{suite.name}"
+    page = environment.get_template("suite.html.j2")
     return page.render(sections=sections, citation=CITATION)
 
 
@@ -162,16 +158,11 @@ def _image(figure: Figure) -> str:
     return f"data:image/svg+xml;base64,{content}"
 
 
-def _markdown(table: Table) -> str:
-    return f"## {table.title}\n\n{table.to_markdown()}\n"
+def _file_name(suite: Suite, name: str) -> str:
+    """Of a table or figure: safe, whatever a suite or a dataset is called."""
+    return re.sub(r"[^\w.-]+", "_", f"{suite.size}-{name}")
 
 
-def _safe(stem: str, name: str) -> str:
-    """A file name, whatever a suite or a dataset is called."""
-    return re.sub(r"[^\w.-]+", "_", f"{stem.split('-')[0]}-{name}")
-
-
-def _put(path: Path, content: str | bytes) -> None:
-    data = content.encode() if isinstance(content, str) else content
+def _put(path: Path, content: bytes) -> None:
     with atomic_write(path) as file:
-        file.write(data)
+        file.write(content)

@@ -128,3 +128,62 @@ def test_a_missing_file_or_folder_is_named(tmp_path):
         RecordStore(tmp_path / "none.sqlite", create=False)
     with pytest.raises(FileNotFoundError, match=r"folder .* does not exist; create it"):
         RecordStore(tmp_path / "none" / "records.sqlite")
+
+
+FIRST_FORMAT = """
+CREATE TABLE machines (id INTEGER PRIMARY KEY, content TEXT UNIQUE NOT NULL);
+CREATE TABLE records (key TEXT PRIMARY KEY, dataset, method, parameters, rate,
+    mask_seed, seed, status, reason, scores, seconds, peak_memory, objective, n_iter,
+    converged, grouped, resolved, shape, machine, finished);
+CREATE TABLE suites (name TEXT, size TEXT, content TEXT, PRIMARY KEY (name, size));
+CREATE TABLE plans (suite TEXT, size TEXT, dataset TEXT, label TEXT, role TEXT,
+    position INTEGER, key TEXT, PRIMARY KEY (suite, size, key, label, role));
+CREATE TABLE owners (id TEXT PRIMARY KEY, host TEXT, pid INTEGER, started TEXT,
+    seen REAL);
+CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL);
+INSERT INTO machines VALUES (1, '{"cores":2}');
+INSERT INTO records VALUES ('877e51b2ca0ed946c3273bb6', 'planted', 'rise', '{}', 0.1,
+    0, 0, 'ok', '', '{"acc": 0.5}', '{"solve": 0.25, "total": 1.5}', 22179840,
+    '[3.0, null, 1.0]', 3, 1, 1, '{"beta": 100.0}', '{"n_samples": 90}', 1,
+    '2025-11-16T14:56:08+00:00');
+INSERT INTO suites VALUES ('s', 'quick', '{"datasets": ["planted"], "mask_seeds": [0],
+    "description": "", "figures": ["time"], "memory_limit": null, "methods": [{"name":
+    "rise", "label": "rise", "grid": {"beta": [1.0]}, "grid_for": {}, "constraints": [],
+    "default": true, "parameter_free": false, "parameters": {}}], "metrics": ["acc"],
+    "name": "s", "parameter": "", "rates": [0.1], "search_samples": null, "seeds": [0],
+    "size": "quick", "source": "s.toml", "stands_for": {}, "tables": [],
+    "time_limit": 60, "title": "S"}');
+INSERT INTO plans VALUES ('s', 'quick', 'planted', 'rise', 'default', 0,
+    '877e51b2ca0ed946c3273bb6');
+PRAGMA application_id = 0x494D5643;
+PRAGMA user_version = 1;
+"""
+
+
+def test_a_file_of_the_first_format_is_read_and_continued(path):
+    """Written out here: records of earlier versions must not be lost."""
+    old = sqlite3.connect(path)
+    old.executescript(FIRST_FORMAT)
+    old.close()
+    with RecordStore(path) as store:
+        (found,) = store.entries("s", "quick")
+        assert (found.label, found.role) == ("rise", "default")
+        assert found.record == Record(
+            RunSpec("planted", "rise", {}, 0.1, 0, 0),
+            scores={"acc": 0.5},
+            seconds={"solve": 0.25, "total": 1.5},
+            peak_memory=22179840,
+            objective=(3.0, None, 1.0),
+            n_iter=3,
+            converged=True,
+            resolved={"beta": 100.0},
+            shape={"n_samples": 90},
+            machine={"cores": 2},
+            finished="2025-11-16T14:56:08+00:00",
+        )
+        assert store.done([found.record.spec.key]) == {found.record.spec.key}
+        (suite,) = store.suites()
+        assert (suite.rates, suite.figures, suite.time_limit) == ((0.1,), ("time",), 60)
+        assert suite.methods[0].name == "rise"
+        store.finish([Record(spec(1))])
+        assert len(store.records()) == 2

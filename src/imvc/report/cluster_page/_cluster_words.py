@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from imvc.report._cluster_map import cut
-from imvc.report._cluster_report import ClusterReport
+from imvc.report.cluster_page._cluster_report import ClusterReport
+from imvc.report.cluster_page._point_map import cut
 
 __all__ = ["count", "percent", "summary", "warnings"]
 

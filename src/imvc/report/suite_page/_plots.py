@@ -13,12 +13,11 @@ from imvc.experiments import (
     Entry,
     Ranking,
     own_seconds,
-    rank_methods,
     select,
     summarize,
 )
 from imvc.report._style import bar_look, legend_beside, line_look
-from imvc.report._suite_tables import COLUMN_NAMES, METRIC_NAMES
+from imvc.report.suite_page._suite_tables import COLUMN_NAMES, METRIC_NAMES, labels_of
 
 
 def plot_missing_rate(
@@ -47,7 +46,7 @@ def plot_missing_rate(
     matplotlib Axes
     """
     cells = summarize(select(entries, how), metric, by_rate=True)
-    for i, label in enumerate(labels or _labels(entries)):
+    for i, label in enumerate(labels or labels_of(entries)):
         points = [(r, c) for (_, name, r), c in cells.items() if name == label]
         points = sorted((r, c) for r, c in points if not isnan(c.mean))
         if points:
@@ -84,7 +83,7 @@ def plot_parameter(
         if value is not None:
             groups.setdefault((entry.label, value), []).append(entry)
     i = 0
-    for label in _labels(entries):
+    for label in labels_of(entries):
         values = sorted(value for name, value in groups if name == label)
         for metric in metrics:
             cells = [
@@ -181,7 +180,7 @@ def plot_times(entries: Sequence[Entry], ax: Any) -> Any:
     matplotlib Axes
     """
     cells = summarize(select(entries, "default"), own_seconds)
-    labels = _labels(entries)
+    labels = labels_of(entries)
     datasets = list(dict.fromkeys(dataset for dataset, _ in cells))
     width = 0.8 / max(1, len(labels))
     for i, label in enumerate(labels):
@@ -200,23 +199,6 @@ def plot_times(entries: Sequence[Entry], ax: Any) -> Any:
     ax.grid(False, axis="x")
     legend_beside(ax)
     return ax
-
-
-def ranking_of(
-    entries: Sequence[Entry], metric: str = "acc", how: str = "default"
-) -> Ranking | None:
-    """Rank the methods that have a result on every dataset; None if too few do."""
-    cells = summarize(select(entries, how), metric)
-    datasets = list(dict.fromkeys(dataset for dataset, _ in cells))
-    labels = [
-        label
-        for label in _labels(entries)
-        if all(_mean(cells.get((dataset, label))) is not None for dataset in datasets)
-    ]
-    if len(datasets) < 2 or len(labels) < 2:
-        return None
-    scores = [[cells[dataset, label].mean for label in labels] for dataset in datasets]
-    return rank_methods(scores, labels)
 
 
 def plot_critical_difference(ranking: Ranking, ax: Any) -> Any:
@@ -277,17 +259,9 @@ def _line(ax: Any, x: list, cells: list[Cell], label: str, i: int) -> None:
     ax.errorbar(x, mean, label=label, **bars, **line_look(i))
 
 
-def _labels(entries: Sequence[Entry]) -> list[str]:
-    return list(dict.fromkeys(entry.label for entry in entries))
-
-
 def _dataset(entries: Sequence[Entry]) -> str:
     return ", ".join(dict.fromkeys(entry.record.spec.dataset for entry in entries))
 
 
 def _percent_name(metric: str) -> str:
     return f"{METRIC_NAMES[metric]} (%)"
-
-
-def _mean(cell: Cell | None) -> float | None:
-    return None if cell is None or isnan(cell.mean) else cell.mean

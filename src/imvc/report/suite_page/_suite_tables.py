@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
 
 from imvc.experiments import (
@@ -11,14 +12,16 @@ from imvc.experiments import (
     SELECTIONS,
     Cell,
     Entry,
+    Ranking,
     Suite,
     chosen_settings,
     own_seconds,
     published,
+    rank_methods,
     select,
     summarize,
 )
-from imvc.report._table import Table
+from imvc.report.suite_page._text_table import Table
 
 COLUMN_NAMES = {
     "oracle-per-rate": "oracle, per rate",
@@ -50,6 +53,32 @@ _NAMES_OF_SIGNS = {
 }
 
 
+def suite_tables(suite: Suite, entries: Sequence[Entry]) -> list[Table]:
+    """All tables of a suite.
+
+    Parameters
+    ----------
+    suite : Suite
+    entries : sequence of Entry
+
+    Returns
+    -------
+    list of Table
+        Scores and times as the suite asks, then the settings that oracles chose and
+        the runs without a result, where there are any.
+    """
+    tables = []
+    for kind in suite.tables:
+        if kind == "scores":
+            tables += [score_table(suite, entries, metric) for metric in suite.metrics]
+        else:
+            tables.append(time_table(suite, entries))
+    extra = [failure_table(suite, entries)]
+    if "scores" in suite.tables:
+        extra.insert(0, settings_table(suite, entries))
+    return tables + [table for table in extra if table.rows]
+
+
 def score_table(suite: Suite, entries: Sequence[Entry], metric: str) -> Table:
     """One score of all methods on all datasets, in per cent.
 
@@ -68,16 +97,18 @@ def score_table(suite: Suite, entries: Sequence[Entry], metric: str) -> Table:
     """
     columns = selections_of(entries)
     cells = {how: summarize(select(entries, how), metric) for how in columns}
-    with_paper = _has_paper(suite, entries, metric)
+    # Ablations have labels of their own, which the paper gives no numbers for.
+    known_to_paper = {m.label for m in suite.methods} & {m.name for m in suite.methods}
+    with_paper = metric in _PUBLISHED_AS and "rise" in known_to_paper
     rows = []
     for dataset, label in _places(suite, entries):
-        found = {how: cells[how].get((dataset, label)) for how in columns}
+        found = [cells[how].get((dataset, label)) for how in columns]
         row = [_named(suite, dataset), label]
-        row += [_percent(found[how], suite.rates) for how in columns]
+        row += [_number(cell, "{:.2f}", 100, suite.rates) for cell in found]
         if with_paper:
             paper = _paper(suite, dataset, label, _PUBLISHED_AS[metric])
             row.append("–" if paper is None else f"{100 * paper:.2f}")
-            row += [_difference(found[how], paper) for how in columns]
+            row += [_difference(cell, paper) for cell in found]
         rows.append(tuple(row))
     names = [COLUMN_NAMES[how] for how in columns]
     heads = ["dataset", "method", *names]
@@ -134,16 +165,65 @@ def settings_table(suite: Suite, entries: Sequence[Entry]) -> Table:
 
 def failure_table(suite: Suite, entries: Iterable[Entry]) -> Table:
     """Runs that did not end well, counted by reason."""
-    counts: dict[tuple[str, str, str, str], int] = {}
-    for entry in entries:
-        record = entry.record
-        if not record.ok:
-            key = (record.spec.dataset, entry.label, record.status, record.reason)
-            counts[key] = counts.get(key, 0) + 1
+    counts = Counter(
+        (e.record.spec.dataset, e.label, e.record.status, e.record.reason)
+        for e in entries
+        if not e.record.ok
+    )
     rows = [(*key, str(count)) for key, count in counts.items()]
     heads = ("dataset", "method", "status", "reason", "runs")
     title = f"{suite.title}: runs without a result"
     return Table(f"{suite.name}-failures", title, heads, tuple(rows))
+
+
+def ranks_tables(suite: Suite, entries: Sequence[Entry]) -> list[Table]:
+    """Mean ranks by ACC and paired tests, one table per selection.
+
+    Methods without a result on some dataset are left out.
+    """
+    tables = []
+    for how in selections_of(entries):
+        ranking = ranking_of(entries, "acc", how)
+        if ranking is None:
+            continue
+        rows = []
+        for label, rank in zip(ranking.labels, ranking.ranks):
+            p = ranking.wilcoxon_p.get(label)  # the best method has none
+            rows.append((label, f"{rank:.2f}", "" if p is None else f"{p:.2g}"))
+        notes = (
+            f"{ranking.n_datasets} datasets; Friedman p = {ranking.friedman_p:.2g}; "
+            f"Nemenyi critical difference {ranking.critical_difference:.2f} (5 %). "
+            f"Wilcoxon: best method against this one, corrected by Holm; before "
+            f"correction it cannot be below {2 / 2**ranking.n_datasets:.2g} here.",
+        )
+        heads = ("method", "mean rank", "Wilcoxon p")
+        title = f"{suite.title}: mean ranks by ACC ({COLUMN_NAMES[how]})"
+        name = f"{suite.name}-ranks-{how}"
+        tables.append(Table(name, title, heads, tuple(rows), notes))
+    return tables
+
+
+def ranking_of(
+    entries: Sequence[Entry], metric: str = "acc", how: str = "default"
+) -> Ranking | None:
+    """Rank the methods that have a result on every dataset; None if too few do."""
+    cells = summarize(select(entries, how), metric)
+    datasets = list(dict.fromkeys(dataset for dataset, _ in cells))
+    found = {place for place, cell in cells.items() if not isnan(cell.mean)}
+    labels = [
+        label
+        for label in labels_of(entries)
+        if all((dataset, label) in found for dataset in datasets)
+    ]
+    if len(datasets) < 2 or len(labels) < 2:
+        return None
+    scores = [[cells[dataset, label].mean for label in labels] for dataset in datasets]
+    return rank_methods(scores, labels)
+
+
+def labels_of(entries: Iterable[Entry]) -> list[str]:
+    """The methods by label, in order of appearance."""
+    return list(dict.fromkeys(entry.label for entry in entries))
 
 
 def selections_of(entries: Sequence[Entry]) -> list[str]:
@@ -174,23 +254,8 @@ def _paper(suite: Suite, dataset: str, label: str, what: str) -> float | None:
     return getattr(row, what) if row else None
 
 
-def _has_paper(suite: Suite, entries: Sequence[Entry], metric: str) -> bool:
-    # Ablations have labels of their own, which the paper gives no numbers for.
-    names = {m.name for m in suite.methods}
-    return (
-        metric in _PUBLISHED_AS and "rise" in {m.label for m in suite.methods} & names
-    )
-
-
 def _named(suite: Suite, dataset: str) -> str:
     return f"{dataset}†" if dataset in suite.stands_for else dataset
-
-
-def _percent(cell: Cell | None, rates: Sequence[float]) -> str:
-    text = _number(cell, "{:.2f}", 100)
-    return (
-        text + "*" if cell and text[-1:] != "*" and _lacks_rates(cell, rates) else text
-    )
 
 
 def _lacks_rates(cell: Cell, rates: Sequence[float]) -> bool:
@@ -198,7 +263,10 @@ def _lacks_rates(cell: Cell, rates: Sequence[float]) -> bool:
     return bool(cell.ok) and cell.rates != (0.0,) and not {*rates} <= {*cell.rates}
 
 
-def _number(cell: Cell | None, form: str, factor: float = 1) -> str:
+def _number(
+    cell: Cell | None, form: str, factor: float = 1, rates: Sequence[float] = ()
+) -> str:
+    """Mean and deviation; starred if runs failed or some of ``rates`` are missing."""
     if cell is None:
         return ""
     if isnan(cell.mean):
@@ -206,7 +274,7 @@ def _number(cell: Cell | None, form: str, factor: float = 1) -> str:
     text = form.format(factor * cell.mean)
     if not isnan(cell.sd):
         text += " ± " + form.format(factor * cell.sd)
-    return text + ("*" if cell.ok < cell.n else "")
+    return text + ("*" if cell.ok < cell.n or _lacks_rates(cell, rates) else "")
 
 
 def _difference(cell: Cell | None, paper: float | None) -> str:
@@ -243,28 +311,3 @@ def _notes(
         why = ", ".join(f"({sign}) {_NAMES_OF_SIGNS[sign]}" for sign in signs)
         notes.append(f"– no result: {why}.")
     return tuple(notes)
-
-
-def suite_tables(suite: Suite, entries: Sequence[Entry]) -> list[Table]:
-    """All tables of a suite.
-
-    Parameters
-    ----------
-    suite : Suite
-    entries : sequence of Entry
-
-    Returns
-    -------
-    list of Table
-        Scores and times as the suite asks, then the settings that oracles chose and
-        the runs without a result, where there are any.
-    """
-    makers: dict[str, Callable[[], list[Table]]] = {
-        "scores": lambda: [score_table(suite, entries, m) for m in suite.metrics],
-        "time": lambda: [time_table(suite, entries)],
-    }
-    tables = [table for kind in suite.tables for table in makers[kind]()]
-    extra = [failure_table(suite, entries)]
-    if "scores" in suite.tables:
-        extra.insert(0, settings_table(suite, entries))
-    return tables + [table for table in extra if table.rows]

@@ -6,22 +6,24 @@ file system that has locks.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
+from typing import Any
 
-from imvc.experiments._config import PlannedRun, RunSpec, Suite, canonical_json
 from imvc.experiments._owner import Owner
-from imvc.experiments._record import Entry, Record
-from imvc.experiments._store_rows import (
-    COLUMNS,
-    from_row,
-    suite_from_json,
-    suite_to_json,
-    to_row,
+from imvc.experiments._record import COLUMNS, Entry, Record, from_row, to_row
+from imvc.experiments._suite import (
+    MethodSpec,
+    PlannedRun,
+    RunSpec,
+    Suite,
+    canonical_json,
 )
 
 APPLICATION_ID = 0x494D5643  # "IMVC"
@@ -105,12 +107,8 @@ class RecordStore:
     def _transaction(self) -> Iterator[None]:
         """All of it or nothing; the lock is taken at the start."""
         self._db.execute("BEGIN IMMEDIATE")
-        try:
+        with self._db:  # commits, or rolls back on any exception
             yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
     def __enter__(self) -> RecordStore:
         return self
@@ -140,15 +138,17 @@ class RecordStore:
             for i, run in enumerate(runs)
         ]
         with self._transaction():
-            old = self._suite(name, size)
             self._db.executemany(
                 "DELETE FROM plans WHERE suite = ? AND size = ? AND dataset = ? "
                 "AND label = ?",
                 {row[:4] for row in rows},
             )
+            for old in self.suites():
+                if (old.name, old.size) == (name, size):
+                    suite = _united(old, suite)
+            content = json.dumps(asdict(suite), sort_keys=True)
             self._db.execute(
-                "INSERT OR REPLACE INTO suites VALUES (?, ?, ?)",
-                (name, size, suite_to_json(suite, old)),
+                "INSERT OR REPLACE INTO suites VALUES (?, ?, ?)", (name, size, content)
             )
             self._db.executemany(
                 "INSERT OR REPLACE INTO plans VALUES (?, ?, ?, ?, ?, ?, ?)", rows
@@ -157,13 +157,7 @@ class RecordStore:
     def suites(self) -> list[Suite]:
         """The suites that were run into this file."""
         rows = self._db.execute("SELECT content FROM suites ORDER BY name, size")
-        return [suite_from_json(content) for (content,) in rows]
-
-    def _suite(self, name: str, size: str) -> Suite | None:
-        row = self._db.execute(
-            "SELECT content FROM suites WHERE name = ? AND size = ?", (name, size)
-        ).fetchone()
-        return suite_from_json(row[0]) if row else None
+        return [_suite_of(json.loads(content)) for (content,) in rows]
 
     def entries(self, suite: str, size: str) -> list[Entry]:
         """The records of a suite, with label and role of each."""
@@ -207,12 +201,10 @@ class RecordStore:
             for record in records:
                 key = record.spec.key
                 self._db.execute("DELETE FROM claims WHERE key = ?", (key,))
-                row = to_row(record, self._machine(record))
-                marks = ", ".join("?" * (len(row) + 1))
+                row = (key, *to_row(record, self._machine(record)))
+                marks = ", ".join("?" * len(row))
                 # The first result of a run stands: a run counts exactly once.
-                self._db.execute(
-                    f"INSERT OR IGNORE INTO records VALUES ({marks})", (key, *row)
-                )
+                self._db.execute(f"INSERT OR IGNORE INTO records VALUES ({marks})", row)
 
     def forget(self, keys: Iterable[str]) -> int:
         """Remove the records of runs that did not end well; returns how many."""
@@ -236,14 +228,20 @@ class RecordStore:
 
     def claim(self, specs: Sequence[RunSpec]) -> list[RunSpec]:
         """Reserve runs for this process; returns those that are free."""
+        if self._owner is None:
+            self._owner = Owner.this_process()
         with self._transaction():
-            owner = self._enrol()
+            self._db.execute(
+                "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)",
+                (*astuple(self._owner), time.time()),
+            )
             self._bury_the_dead()
             free = []
             for spec in specs:
                 if self._has("records", spec.key) or self._has("claims", spec.key):
                     continue
-                self._db.execute("INSERT INTO claims VALUES (?, ?)", (spec.key, owner))
+                claim = (spec.key, self._owner.id)
+                self._db.execute("INSERT INTO claims VALUES (?, ?)", claim)
                 free.append(spec)
         return free
 
@@ -259,16 +257,6 @@ class RecordStore:
     def _has(self, table: str, key: str) -> bool:
         found = self._db.execute(f"SELECT 1 FROM {table} WHERE key = ?", (key,))
         return found.fetchone() is not None
-
-    def _enrol(self) -> str:
-        if self._owner is None:
-            self._owner = Owner.this_process()
-        o = self._owner
-        self._db.execute(
-            "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)",
-            (o.id, o.host, o.pid, o.started, time.time()),
-        )
-        return o.id
 
     def _bury_the_dead(self) -> None:
         now = time.time()
@@ -304,3 +292,20 @@ def _check_file(path: Path, create: bool) -> None:
         start = file.read(16)
     if start and start != b"SQLite format 3\0":
         raise ValueError(f"{path} is not a records file of imvc; name another file.")
+
+
+def _united(old: Suite, new: Suite) -> Suite:
+    """The new suite, with the methods and datasets that earlier calls ran as well."""
+    methods = {method.label: method for method in (*old.methods, *new.methods)}
+    datasets = dict.fromkeys((*old.datasets, *new.datasets))
+    return replace(new, methods=tuple(methods.values()), datasets=tuple(datasets))
+
+
+def _suite_of(content: dict[str, Any]) -> Suite:
+    methods = [MethodSpec(**_frozen(method)) for method in content["methods"]]
+    return Suite(**_frozen({**content, "methods": methods}))
+
+
+def _frozen(content: dict[str, Any]) -> dict[str, Any]:
+    """Lists as the tuples that they were before JSON."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in content.items()}

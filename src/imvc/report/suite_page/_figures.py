@@ -9,17 +9,22 @@ from functools import cached_property, partial
 from typing import Any
 
 from imvc.experiments import Entry, Suite, select
-from imvc.report._plots import (
+from imvc.report._style import figure_style
+from imvc.report.suite_page._plots import (
     plot_anchors_dim,
     plot_convergence,
     plot_critical_difference,
     plot_missing_rate,
     plot_parameter,
     plot_times,
-    ranking_of,
 )
-from imvc.report._style import figure_style
-from imvc.report._suite_tables import COLUMN_NAMES, METRIC_NAMES, selections_of
+from imvc.report.suite_page._suite_tables import (
+    COLUMN_NAMES,
+    METRIC_NAMES,
+    labels_of,
+    ranking_of,
+    selections_of,
+)
 
 FORMATS = ("svg", "pdf", "png")
 
@@ -98,76 +103,54 @@ def _per_dataset(suite, entries) -> Iterator[tuple[str, list[Entry]]]:
 
 def _missing_rate(suite, entries) -> Iterator[Figure]:
     for dataset, own in _per_dataset(suite, entries):
-        labels = list(dict.fromkeys(entry.label for entry in own))
         for how in selections_of(own):
-            chosen = select(own, how)  # of perhaps thousands, once for all drawings
+            # Of perhaps thousands, selected once for all drawings.
+            draw = partial(
+                plot_missing_rate, select(own, how), how=how, labels=labels_of(own)
+            )
             for metric in suite.metrics:
-                yield Figure(
-                    f"{suite.name}-{dataset}-{metric}-{how}",
-                    f"{METRIC_NAMES[metric]} on {dataset} ({COLUMN_NAMES[how]})",
-                    partial(
-                        plot_missing_rate,
-                        chosen,
-                        metric=metric,
-                        how=how,
-                        labels=labels,
-                    ),
-                )
+                name = f"{suite.name}-{dataset}-{metric}-{how}"
+                title = f"{METRIC_NAMES[metric]} on {dataset} ({COLUMN_NAMES[how]})"
+                yield Figure(name, title, partial(draw, metric=metric))
 
 
 def _parameter(suite, entries) -> Iterator[Figure]:
+    varied = {"parameter": suite.parameter, "metrics": suite.metrics}
     for dataset, own in _per_dataset(suite, entries):
-        yield Figure(
-            f"{suite.name}-{dataset}",
-            f"{dataset}: scores over {suite.parameter}",
-            partial(
-                plot_parameter,
-                own,
-                parameter=suite.parameter,
-                metrics=suite.metrics,
-            ),
-        )
+        title = f"{dataset}: scores over {suite.parameter}"
+        draw = partial(plot_parameter, own, **varied)
+        yield Figure(f"{suite.name}-{dataset}", title, draw)
 
 
 def _anchors_dim(suite, entries) -> Iterator[Figure]:
     for dataset, own in _per_dataset(suite, entries):
         for metric in suite.metrics:
-            yield Figure(
-                f"{suite.name}-{dataset}-{metric}",
-                f"{dataset}: {METRIC_NAMES[metric]} over anchors and dimension",
-                partial(plot_anchors_dim, own, metric=metric),
-            )
+            title = f"{dataset}: {METRIC_NAMES[metric]} over anchors and dimension"
+            draw = partial(plot_anchors_dim, own, metric=metric)
+            yield Figure(f"{suite.name}-{dataset}-{metric}", title, draw)
 
 
 def _convergence(suite, entries) -> Iterator[Figure]:
     for dataset, own in _per_dataset(suite, entries):
-        yield Figure(
-            f"{suite.name}-{dataset}",
-            f"{dataset}: objective over iterations",
-            partial(plot_convergence, own),
-        )
+        title = f"{dataset}: objective over iterations"
+        yield Figure(f"{suite.name}-{dataset}", title, partial(plot_convergence, own))
 
 
 def _time(suite, entries) -> Iterator[Figure]:
     if any(e.role == "default" and e.record.ok for e in entries):
-        yield Figure(
-            f"{suite.name}-time",
-            "Seconds per fit, default settings",
-            partial(plot_times, entries),
-            (7.0, 3.2),
-        )
+        title = "Seconds per fit, default settings"
+        draw = partial(plot_times, entries)
+        yield Figure(f"{suite.name}-time", title, draw, (7.0, 3.2))
 
 
 def _critical_difference(suite, entries) -> Iterator[Figure]:
     for how in selections_of(entries):
         ranking = ranking_of(entries, "acc", how)
         if ranking is not None:
-            yield Figure(
-                f"{suite.name}-ranks-{how}",
-                f"Mean ranks by ACC ({COLUMN_NAMES[how]})",
-                partial(plot_critical_difference, ranking),
-                (6.4, 0.9 + 0.26 * len(ranking.labels)),
-            )
+            title = f"Mean ranks by ACC ({COLUMN_NAMES[how]})"
+            draw = partial(plot_critical_difference, ranking)
+            height = 0.9 + 0.26 * len(ranking.labels)
+            yield Figure(f"{suite.name}-ranks-{how}", title, draw, (6.4, height))
 
 
 _MAKERS: dict[str, Callable[[Suite, Sequence[Entry]], Iterator[Figure]]] = {

@@ -15,7 +15,7 @@ from math import inf
 from typing import Any
 
 from imvc.datasets import MultiViewDataset, load_dataset, load_digits_views
-from imvc.experiments._config import (
+from imvc.experiments._suite import (
     MethodSpec,
     PlannedRun,
     RunSpec,
@@ -28,6 +28,7 @@ from imvc.methods._registry import METHODS
 
 _MULTIPLE = re.compile(r"(\d*)c")
 _COMPARE = {"<": operator.lt, "<=": operator.le}
+Group = tuple[RunSpec, ...]
 # What `beta_path` varies for the price of one fit.
 PATH_PARAMETERS = ("beta", "embedding_dim")
 
@@ -65,12 +66,7 @@ class Plan:
 def load(
     name: str, data_home: str | os.PathLike[str] | None = None
 ) -> MultiViewDataset:
-    """A dataset by name; ``digits`` needs no file.
-
-    Returns
-    -------
-    MultiViewDataset
-    """
+    """A dataset by name; ``digits`` needs no file."""
     if name == "digits":
         return load_digits_views()
     with warnings.catch_warnings():
@@ -161,7 +157,7 @@ def settings(method: MethodSpec, dataset: str, n_clusters: int) -> list[dict[str
     return list(found.values())
 
 
-def group_runs(specs: Iterable[RunSpec]) -> list[tuple[RunSpec, ...]]:
+def group_runs(specs: Iterable[RunSpec]) -> list[Group]:
     """Runs that share anchors and statistics, together; all others alone.
 
     Runs of a method with ``beta_path`` that differ in ``beta`` and ``embedding_dim``
@@ -171,6 +167,11 @@ def group_runs(specs: Iterable[RunSpec]) -> list[tuple[RunSpec, ...]]:
     for spec in specs:
         groups.setdefault(_group_key(spec), []).append(spec)
     return [tuple(group) for group in groups.values()]
+
+
+def unique_groups(plan: Plan) -> list[Group]:
+    """The groups of a plan, each run once however many labels it stands under."""
+    return group_runs({run.spec.key: run.spec for run in plan.runs}.values())
 
 
 def _group_key(spec: RunSpec) -> Hashable:
@@ -196,7 +197,8 @@ def _runs(
     suite: Suite, method: MethodSpec, dataset: str, shape: Shape
 ) -> Iterator[PlannedRun]:
     choices = []
-    if shape.n_samples <= (suite.search_samples or inf) or _is_linear(method.name):
+    costly = method.name in METHODS and METHODS[method.name].cost != "O(n)"
+    if not costly or shape.n_samples <= (suite.search_samples or inf):
         choices = [("grid", s) for s in settings(method, dataset, shape.n_clusters)]
     fixed = _resolved(method.parameters, shape.n_clusters)
     if method.parameter_free:
@@ -212,21 +214,12 @@ def _runs(
             yield PlannedRun(method.label, role, spec)
 
 
-def _is_linear(method: str) -> bool:
-    return method not in METHODS or METHODS[method].cost == "O(n)"
-
-
 @cache
 def _shape(name: str, data_home: str | None) -> Shape:
     data = load(name, data_home)
     natural = not bool(data.mask.all())
-    return Shape(
-        data.n_samples,
-        data.n_views,
-        data.n_clusters,
-        natural,
-        tuple(data.n_features),
-    )
+    sizes = (data.n_samples, data.n_views, data.n_clusters)
+    return Shape(*sizes, natural, tuple(data.n_features))
 
 
 def _number(value: Any, n_clusters: int) -> Any:

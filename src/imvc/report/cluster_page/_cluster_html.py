@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import os
+from functools import partial
+from importlib.metadata import version
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -14,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
-from imvc.report._cluster_map import cut, point_data, script_json
-from imvc.report._cluster_report import ClusterReport
-from imvc.report._cluster_words import count, percent, summary, warnings
 from imvc.report._inline_svg import histogram, line_plot
 from imvc.report._jinja import TEMPLATES, template_environment
+from imvc.report.cluster_page._cluster_report import ClusterReport
+from imvc.report.cluster_page._cluster_words import count, percent, summary, warnings
+from imvc.report.cluster_page._point_map import cut, point_data, script_json
 
 __all__ = ["cluster_page", "write_cluster_page"]
 
@@ -67,10 +69,15 @@ def cluster_page(report: ClusterReport) -> str:
     """
     environment = template_environment()
     environment.filters.update(
-        count=count, percent=percent, cut=cut, number=_number, fixed=_fixed
+        count=count,
+        percent=percent,
+        cut=cut,
+        number=_number,
+        fixed=partial(_number, form=".2f"),
     )
     script = (TEMPLATES / "cluster.js").read_text(encoding="utf-8")
     points = point_data(report)
+    imvc_version = report.versions.get("imvc") or version("imvc")
     text = environment.get_template("cluster.html.j2").render(
         report=report,
         summary=summary(report),
@@ -89,7 +96,7 @@ def cluster_page(report: ClusterReport) -> str:
         lowest=_lowest(report),
         scores=_scores(report),
         parameters={str(k): _plain(v) for k, v in report.parameters.items()},
-        citations=(_CITATION.format(_version(report)), *report.citation),
+        citations=(_CITATION.format(imvc_version), *report.citation),
     )
     return str(text)
 
@@ -203,12 +210,6 @@ def _scores(report: ClusterReport) -> dict[str, Any] | None:
     return {"names": names, "rows": report.scores, "best": best}
 
 
-def _version(report: ClusterReport) -> str:
-    from importlib.metadata import version
-
-    return str(report.versions.get("imvc") or version("imvc"))
-
-
 def _plain(value: Any) -> str:
     """A parameter as text; what is made of parts as JSON."""
     if not isinstance(value, dict | list | tuple):
@@ -219,15 +220,8 @@ def _plain(value: Any) -> str:
         return str(value)
 
 
-def _number(value: float | None, digits: int = 3) -> str:
-    """A few digits, with a true minus sign; a dash where there is no number."""
+def _number(value: float | None, form: str = ".3g") -> str:
+    """A number with a true minus sign; a dash where there is none."""
     if value is None or not np.isfinite(value):
         return "–"
-    return f"{value:.{digits}g}".replace("-", "\u2212")
-
-
-def _fixed(value: float | None) -> str:
-    """Two decimals, so that numbers below each other can be compared."""
-    if value is None or not np.isfinite(value):
-        return "–"
-    return f"{value:.2f}".replace("-", "\u2212")
+    return f"{value:{form}}".replace("-", "\u2212")

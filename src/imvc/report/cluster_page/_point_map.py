@@ -13,7 +13,7 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
-from imvc.report._cluster_report import ClusterReport
+from imvc.report.cluster_page._cluster_report import ClusterReport
 
 __all__ = ["cut", "drawn_samples", "point_data", "script_json"]
 
@@ -62,16 +62,9 @@ def drawn_samples(labels: np.ndarray, most: int) -> np.ndarray:
 def point_data(report: ClusterReport) -> dict[str, Any]:
     """What the page's script draws: JSON-able, one entry per drawn sample.
 
-    Parameters
-    ----------
-    report : ClusterReport
-
-    Returns
-    -------
-    dict
-        ``ids``, ``planes`` (coordinates 0 to 9999), ``columns`` (what points can be
-        coloured by), ``views`` (present views, as levels and codes), ``low`` (flagged
-        points), ``total`` and ``left_out`` (metadata columns that did not fit).
+    ``planes`` are coordinates from 0 to 9999, ``columns`` what points can be coloured
+    by, ``views`` the views present, ``low`` the flagged points, ``left_out`` the
+    columns of metadata that did not fit.
     """
     rows = drawn_samples(report.labels, _DRAWN)
     columns, left_out = _columns(report, rows)
@@ -148,14 +141,10 @@ def _columns(
     """Columns to colour by, and the names of those that are too large to carry."""
     labels, codes = np.unique(report.labels, return_inverse=True)
     count = report.mask[rows].sum(axis=1)
-    columns: list[dict[str, Any]] = [
+    numbers = ["1 view", *(f"{k} views" for k in range(2, report.mask.shape[1] + 1))]
+    columns = [
         _levels("Cluster", [f"Cluster {c}" for c in labels], codes[rows]),
-        _levels(
-            "Number of views",
-            [_views(k) for k in range(1, report.mask.shape[1] + 1)],
-            count - 1,
-            "ordered",
-        ),
+        _levels("Number of views", numbers, count - 1, "ordered"),
         _numbers("Confidence", report.confidence.score[rows].round(3), (0, 1)),
     ]
     left_out, room = [], _METADATA_BYTES
@@ -250,7 +239,3 @@ def _numbers(
 
 def _short(x: float) -> float:
     return float(f"{x:.6g}")
-
-
-def _views(k: int) -> str:
-    return f"{k} view" if k == 1 else f"{k} views"
