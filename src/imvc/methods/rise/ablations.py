@@ -76,10 +76,16 @@ def refuse_unbounded(model):
             )
 
 
-def other_anchors(model, runner, seed, deviations):
-    """Anchors that are given, drawn from the rows, or picked by alternate sampling."""
+def choose_anchors(model, runner, seed):
+    """Anchors chosen in any way, on rows scaled in any way; deviations of columns."""
+    deviations = [None] * runner.n_views
+    if model.scale == "standard":
+        deviations = column_deviations(runner)
     if not isinstance(model.anchors, str):
-        return _given_anchors(model.anchors, runner)
+        return _given_anchors(model.anchors, runner), deviations
+    if model.anchors == "kmeans":
+        rule = model._n_anchors, model.anchor_sample, model.scale, deviations
+        return anchor_model.choose_anchors(runner, seed, *rule), deviations
 
     def choose(v):
         n_v = runner.surveyed.observed[:, v].sum()
@@ -92,7 +98,7 @@ def other_anchors(model, runner, seed, deviations):
             return X.toarray() if sp.issparse(X) else X
         return das_anchors(X, m, cosine=model.anchors == "das-cosine")
 
-    return [choose(v) for v in range(runner.n_views)]
+    return [choose(v) for v in range(runner.n_views)], deviations
 
 
 def _given_anchors(anchors, views):

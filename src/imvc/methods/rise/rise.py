@@ -123,11 +123,9 @@ class RISE(ConsensusMixin, ablations.Ablations, anchor_model.AnchorClusterer):
         return anchor_model.fit(self, runner, seeds, *steps)
 
     def _choose_anchors(self, runner, seed):
+        if self.anchors != "kmeans" or self.scale == "standard":
+            return ablations.choose_anchors(self, runner, seed)
         deviations = [None] * runner.n_views
-        if self.scale == "standard":
-            deviations = ablations.column_deviations(runner)
-        if self.anchors != "kmeans":
-            return ablations.other_anchors(self, runner, seed, deviations), deviations
         rule = self._n_anchors, self.anchor_sample, self.scale, deviations
         return anchor_model.choose_anchors(runner, seed, *rule), deviations
 
