@@ -21,13 +21,13 @@ if TYPE_CHECKING:
         UEAF,
         AnchorBridge,
         ImputeKMeans,
-        compare,
         estimate_cost,
         get_method,
         list_methods,
         load_model,
     )
     from imvc.views import IncompleteViews, as_views
+    from imvc.workflow import compare
 
 __version__ = version("imvc")
 
@@ -69,6 +69,7 @@ _ROOMS = ("datasets", "experiments", "io", "metrics", "report", "testing", "work
 _FROM = {
     "IncompleteViews": "views",
     "as_views": "views",
+    "compare": "workflow",
     "confidence": "insight",
     "explain": "insight",
     "inspect": "insight",

@@ -1,7 +1,6 @@
 """The methods, one file each."""
 
 from imvc.methods._base import MultiViewClusterer
-from imvc.methods._compare import Comparison, compare
 from imvc.methods._cost import Cost, check_fits, estimate_cost
 from imvc.methods._persistence import load_model
 from imvc.methods._registry import get_method, list_methods
@@ -21,7 +20,6 @@ from imvc.methods.ueaf import UEAF
 
 __all__ = [
     "AnchorBridge",
-    "Comparison",
     "Cost",
     "DAIMC",
     "GSRIMC",
@@ -37,7 +35,6 @@ __all__ = [
     "SIMVCSA",
     "UEAF",
     "check_fits",
-    "compare",
     "estimate_cost",
     "get_method",
     "list_methods",

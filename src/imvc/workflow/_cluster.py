@@ -1,7 +1,8 @@
 """cluster: from tables to clusters with everything that can be said about them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,14 @@ from imvc.io import FittedPreparation
 from imvc.methods import Cost
 from imvc.methods._registry import METHODS
 from imvc.report import ClusterReport
+from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
-from imvc.workflow._model import (
-    check_cost,
-    expected_cost,
-    fit_model,
-    make_model,
-)
+from imvc.workflow._fit import can, check_cost, expected_cost, fit_model, make_model
+from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
 from imvc.workflow._record import package_versions
-from imvc.workflow._save import save_run
-from imvc.workflow._source import InputFiles, open_source
+from imvc.workflow._save import OUT_OF_CORE_NOTE, RunFolder, save_run
 from imvc.workflow._stages import Progress, Stages
+from imvc.workflow._unfinished import WORK_FOLDER, UnfinishedRun
 
 __all__ = ["ClusterRun", "cluster"]
 
@@ -38,54 +36,67 @@ __all__ = ["ClusterRun", "cluster"]
 class ClusterRun:
     """What `cluster` found: a fitted model and what can be said about its clusters.
 
+    What needs all samples in memory (inspection, confidence, explanation, cost) is None
+    where the files were read by blocks.
+
     Parameters
     ----------
     model : estimator
         Fitted.
     method : str
         Its name in the registry.
-    views : IncompleteViews
+    views : IncompleteViews, or BlockSource
         What was clustered, after preparation.
+    seconds : dict of str to float
+        By stage.
+    notes, warnings : tuple of str
+        What was decided about the files; what the data or the fit warned of.
+    inputs, fingerprints : InputFiles or BlockFiles and tuple of dict, optional
+        The files, with sizes and SHA-256, where the views came from files.
     inspection : Inspection
     confidence : Confidence
     explanation : Explanation
+    cost : Cost
+        The estimate for one fit.
+    n_refits : int
+        Fits that the stability of samples was seen on.
     preparation : FittedPreparation, optional
         What was done to the files' columns; new files get the same.
     metadata : mapping of str to ndarray
         Columns of what is known of the samples, in their order.
-    notes, warnings : tuple of str
-        What was decided about the files; what the data or the fit warned of.
-    cost : Cost
-        The estimate for one fit.
-    seconds : dict of str to float
-        By stage.
-    n_refits : int
-        Fits that the stability of samples was seen on.
-    inputs, fingerprints : InputFiles and tuple of dict, optional
-        The files, with sizes and SHA-256, where the views came from files.
     scores : mapping of str to mapping, optional
         Method -> scores, where classes are known.
+    work, resumed : UnfinishedRun and tuple of str, optional
+        Out of core: where stages are kept until the run is saved, and those that were
+        there from a run that was killed.
     command : sequence of str, optional
         The command line, for the record.
     """
 
     model: Any
     method: str
-    views: IncompleteViews
-    inspection: Inspection
-    confidence: Confidence
-    explanation: Explanation
-    preparation: FittedPreparation | None
-    metadata: Mapping[str, np.ndarray]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    cost: Cost
+    views: IncompleteViews | BlockSource
     seconds: dict[str, float]
-    n_refits: int
-    inputs: InputFiles | None = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    inputs: InputFiles | BlockFiles | None = None
     fingerprints: tuple[dict[str, Any], ...] = ()
+    inspection: Inspection | None = None
+    confidence: Confidence | None = None
+    explanation: Explanation | None = None
+    cost: Cost | None = None
+    n_refits: int = 0
+    preparation: FittedPreparation | None = None
+    metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
     scores: Mapping[str, Mapping[str, float]] | None = None
+    work: UnfinishedRun | None = None
+    resumed: tuple[str, ...] = ()
     command: Sequence[str] | None = None
+
+    @property
+    def out_of_core(self) -> bool:
+        """Whether the files were read by blocks."""
+        return isinstance(self.views, BlockSource)
 
     @property
     def labels(self) -> np.ndarray:
@@ -100,11 +111,18 @@ class ClusterRun:
     @property
     def sample_ids(self) -> np.ndarray:
         """Ids of the samples; their numbers where they have none."""
-        ids = self.views.sample_ids
+        if isinstance(self.views, BlockSource):
+            blocks = [self.views.ids(i) for i in range(self.views.n_blocks)]
+            named = [ids for ids in blocks if ids is not None]
+            ids = np.concatenate(named) if named else None
+        else:
+            ids = self.views.sample_ids
         return np.arange(self.views.n_samples) if ids is None else ids
 
     def columns(self) -> dict[str, np.ndarray]:
         """What ``labels.csv`` says of every sample, beside its id."""
+        if self.confidence is None or isinstance(self.views, BlockSource):
+            return {"cluster": self.labels}
         return {
             "cluster": self.labels,
             "confidence": self.confidence.score,
@@ -116,7 +134,7 @@ class ClusterRun:
 
     def summary(self) -> dict[str, Any]:
         """The result in a few numbers, in JSON's types."""
-        return {
+        summary = {
             "method": self.method,
             "n_samples": self.views.n_samples,
             "views": dict(zip(self.views.names, self.views.n_features)),
@@ -124,13 +142,24 @@ class ClusterRun:
             "suggested": not isinstance(self.model.n_clusters, int | np.integer),
             "evidence": getattr(self.model, "evidence_", None),
             "sizes": np.bincount(self.labels, minlength=self.n_clusters).tolist(),
-            "low_confidence": int(self.confidence.low.sum()),
-            "pattern_leakage": float(self.explanation.pattern_leakage),
         }
+        if self.confidence is not None:
+            summary["low_confidence"] = int(self.confidence.low.sum())
+        summary["pattern_leakage"] = float(self.model.pattern_leakage_)
+        if isinstance(self.views, BlockSource):
+            summary |= {"blocks": self.views.n_blocks, "resumed": list(self.resumed)}
+        return summary
 
     def to_report(self) -> ClusterReport:
         """Everything that ``report.html`` shows."""
-        model = self.model
+        if (
+            isinstance(self.views, BlockSource)
+            or self.inspection is None
+            or self.confidence is None
+            or self.explanation is None
+        ):
+            raise ValueError(OUT_OF_CORE_NOTE)
+        model, paper = self.model, METHODS[self.method].paper
         fit_warnings = [w for w in self.warnings if w not in self.inspection.warnings]
         return ClusterReport(
             title=f"{self.n_clusters} clusters of {self.views.n_samples} samples",
@@ -156,7 +185,7 @@ class ClusterRun:
             notes=(*self.notes, *fit_warnings),
             seconds=self.seconds,
             scores=self.scores,
-            citation=() if self.method == "bridge" else (METHODS[self.method].paper,),
+            citation=(paper,) if can(self.method, "published") else (),
         )
 
     def save(
@@ -206,13 +235,19 @@ def cluster(
     n_refits: int = 4,
     metadata: Mapping[str, Any] | None = None,
     force: bool = False,
+    folder: RunFolder | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> ClusterRun:
     """Inspect, cluster, judge and explain: all that ``imvc cluster`` does.
 
+    Files that do not fit into memory (`BlockFiles`) are clustered by the methods that
+    read them by blocks. A run that was killed goes on from its finished stages when the
+    same is asked for again. What needs all samples in memory is left out: inspection,
+    estimate, confidence and explanation.
+
     Parameters
     ----------
-    source : InputFiles, ViewFiles, or views as in the ``fit`` of every method
+    source : InputFiles, BlockFiles, ViewFiles, or views as in ``fit``
     n_clusters : int, optional
         Without it AnchorBridge suggests a number; other methods need it.
     method : str, default="bridge"
@@ -221,11 +256,14 @@ def cluster(
         Parameters of the method beside the defaults.
     random_state : int, default=0
     n_refits : int, default=4
-        Fits with other seeds that tell how stable each sample's cluster is.
+        Fits with other seeds that tell how stable each sample's cluster is; none for
+        `BlockFiles`.
     metadata : mapping of str to array-like, optional
         Columns of what is known of the samples, in their order, for the report.
     force : bool, default=False
         Try it even where the estimate says that memory will not do.
+    folder : what `output_folder` gives, optional
+        Where the run will be saved; unfinished work on `BlockFiles` is kept there.
     progress : callable, optional
         Called with a `Progress`; what a fit warns of is told there and kept in the
         result's ``warnings``.
@@ -245,9 +283,14 @@ def cluster(
     """
     stages = Stages(progress)
     # A wrong request is told before files are read for minutes.
+    if isinstance(source, BlockFiles):
+        source.check_request(method, parameters or {}, metadata)
     model = make_model(method, n_clusters, parameters or {}, random_state)
-    opened = open_source(source, stages)
-    views = opened.views
+    if isinstance(source, BlockFiles):
+        return _cluster_by_blocks(source, model, method, folder, stages)
+    loaded = load_views(source, stages)
+    views = loaded.views
+    known = {**loaded.metadata, **_columns(metadata, views.n_samples)}
     with stages.run("inspect"):
         inspection = inspect(views)
     for text in inspection.warnings:
@@ -255,23 +298,55 @@ def cluster(
     cost = expected_cost(method, views, model.n_clusters)
     stages.say(_forecast(cost, n_refits))
     check_cost(cost, stages, force=force)
-    found = fit_model(model, views, stages, cost.seconds)
+    warned = fit_model(model, views, stages, cost.seconds)
     return ClusterRun(
         model=model,
         method=method,
         views=views,
+        seconds=stages.seconds,
+        notes=loaded.notes,
+        warnings=(*inspection.warnings, *warned),
+        inputs=source if isinstance(source, InputFiles) else None,
+        fingerprints=loaded.fingerprints,
         inspection=inspection,
         confidence=_judge(model, method, views, n_refits, stages),
         explanation=_explain(model, views, stages),
-        preparation=opened.preparation,
-        metadata={**opened.metadata, **_columns(metadata, views.n_samples)},
-        notes=opened.notes,
-        warnings=(*inspection.warnings, *found),
         cost=cost,
-        seconds=stages.seconds,
         n_refits=n_refits,
-        inputs=opened.inputs,
-        fingerprints=opened.fingerprints,
+        preparation=loaded.preparation,
+        metadata=known,
+    )
+
+
+def _cluster_by_blocks(
+    files: BlockFiles, model: Any, method: str, folder: RunFolder | None, stages: Stages
+) -> ClusterRun:
+    """The same as far as it goes without all samples in memory."""
+    model.set_params(memory_budget=files.memory_budget, verbose=files.verbose)
+    work, resumed = None, []
+    if files.work_dir is not None:
+        work = UnfinishedRun(Path(files.work_dir))
+    elif folder is not None:
+        work = UnfinishedRun(
+            folder.path / WORK_FOLDER, own=True, overwrite=folder.overwrite
+        )
+    if work is not None:
+        model.set_params(work_dir=str(work.path))
+    with nullcontext() if work is None else work.kept(stages):
+        source = files.open(model, stages)
+        if work is not None:
+            resumed = work.take(model, source, stages)
+        warned = fit_model(model, source, stages)
+    return ClusterRun(
+        model=model,
+        method=method,
+        views=source,
+        seconds=stages.seconds,
+        notes=(OUT_OF_CORE_NOTE,),
+        warnings=warned,
+        inputs=files,
+        work=work,
+        resumed=tuple(resumed),
     )
 
 

@@ -13,8 +13,8 @@ from imvc.io import OutputFolder, write_labels
 from imvc.metrics import score_all
 from imvc.workflow._cluster import ClusterRun, cluster
 from imvc.workflow._compare import compare_methods
+from imvc.workflow._input_files import InputFiles
 from imvc.workflow._save import output_folder
-from imvc.workflow._source import InputFiles
 from imvc.workflow._stages import Progress
 
 __all__ = ["Demo", "demo"]

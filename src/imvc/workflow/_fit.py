@@ -4,9 +4,31 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from imvc.methods import Cost, check_fits, estimate_cost, get_method
+from imvc.methods import Cost, check_fits, estimate_cost, get_method, list_methods
+from imvc.methods._registry import METHODS
+from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._stages import Stages
+
+# What a method can do, until its entry in the registry says so itself.
+_CAPABILITIES = {
+    "predicts": lambda method: hasattr(method.estimator, "predict"),
+    "finds_number": lambda method: (
+        None in method.estimator._parameter_constraints["n_clusters"]
+    ),
+    "out_of_core": lambda method: "work_dir" in method.estimator._get_param_names(),
+    "published": lambda method: method.paper != "this library",
+}
+
+
+def can(method: str, capability: str) -> bool:
+    """Whether a method of the registry has a capability."""
+    return _CAPABILITIES[capability](METHODS[method])
+
+
+def methods_that(capability: str) -> list[str]:
+    """Names of the methods that have a capability."""
+    return [name for name in list_methods() if can(name, capability)]
 
 
 def make_model(
@@ -17,10 +39,11 @@ def make_model(
 ) -> Any:
     """An estimator ready to fit; every mistake in the request raises here."""
     estimator = get_method(method)
-    if method != "bridge" and not isinstance(n_clusters, int):
+    if not can(method, "finds_number") and not isinstance(n_clusters, int):
+        others = " or ".join(map(repr, methods_that("finds_number")))
         raise ValueError(
             f"method {method!r} needs one number of clusters, got {n_clusters!r}; give "
-            f"n_clusters (-k), or take 'bridge', which suggests one."
+            f"n_clusters (-k), or take {others}, which suggests one."
         )
     model = estimator(n_clusters=n_clusters)
     known = model.get_params()
@@ -35,7 +58,7 @@ def make_model(
 
 def expected_cost(method: str, views: IncompleteViews, n_clusters: Any) -> Cost:
     """What one fit will take."""
-    if not isinstance(n_clusters, int | None):  # AnchorBridge takes candidates
+    if not isinstance(n_clusters, int | None):  # candidates to choose from
         n_clusters = max(n_clusters)
     return estimate_cost(method, views.n_samples, views.n_features, n_clusters)
 
@@ -51,7 +74,10 @@ def check_cost(cost: Cost, stages: Stages, *, force: bool) -> None:
 
 
 def fit_model(
-    model: Any, views: IncompleteViews, stages: Stages, expected: float
+    model: Any,
+    views: IncompleteViews | BlockSource,
+    stages: Stages,
+    expected: float | None = None,
 ) -> tuple[str, ...]:
     """Fit, telling iterations; what was warned of, each sentence once."""
     with (
@@ -64,11 +90,8 @@ def fit_model(
             model.fit(views)
         finally:
             model.set_params(callback=None)
-    found = tuple(dict.fromkeys(_sentence(warning) for warning in caught))
+    texts = (" ".join(str(warning.message).split()) for warning in caught)
+    found = tuple(dict.fromkeys(texts))
     for text in found:
         stages.say(f"warning: {text}")
     return found
-
-
-def _sentence(warning: warnings.WarningMessage) -> str:
-    return " ".join(str(warning.message).split())
