@@ -20,7 +20,7 @@ KINDS = "CSV, TSV (.gz, ...), Parquet, Feather, .npy, .npz, .mat, .mtx, .h5ad, .
 
 def complete_method(incomplete: str) -> list[str]:
     """Names of methods that start so, for the shell."""
-    from imvc import list_methods
+    from imvc.methods import list_methods
 
     return [name for name in list_methods() if name.startswith(incomplete)]
 

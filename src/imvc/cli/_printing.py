@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from imvc._text import plain
+from imvc._plain import plain
 
 
 def print_json(value: Any) -> None:

@@ -25,7 +25,7 @@ from imvc.views import IncompleteViews
 from imvc.workflow._fit import can, check_cost, expected_cost, fit_model, make_model
 from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
 from imvc.workflow._record import package_versions
-from imvc.workflow._save import OUT_OF_CORE_NOTE, RunFolder, save_run
+from imvc.workflow._save import OUT_OF_CORE_NOTE, ResultFolder, save_run
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import WORK_FOLDER, UnfinishedRun
 
@@ -235,7 +235,7 @@ def cluster(
     n_refits: int = 4,
     metadata: Mapping[str, Any] | None = None,
     force: bool = False,
-    folder: RunFolder | None = None,
+    folder: ResultFolder | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> ClusterRun:
     """Inspect, cluster, judge and explain: all that ``imvc cluster`` does.
@@ -319,7 +319,11 @@ def cluster(
 
 
 def _cluster_by_blocks(
-    files: BlockFiles, model: Any, method: str, folder: RunFolder | None, stages: Stages
+    files: BlockFiles,
+    model: Any,
+    method: str,
+    folder: ResultFolder | None,
+    stages: Stages,
 ) -> ClusterRun:
     """The same as far as it goes without all samples in memory."""
     model.set_params(memory_budget=files.memory_budget, verbose=files.verbose)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
-from imvc._text import aligned
+from imvc._plain import aligned
 from imvc.methods import Cost
 from imvc.metrics import adjusted_rand
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from imvc._text import plain
+from imvc._plain import plain
 from imvc.io import FittedPreparation, Preparation, ViewFiles, read_views
 from imvc.scale import BlockSource, ParquetRows, open_source, parse_bytes
 from imvc.scale._results import check_format

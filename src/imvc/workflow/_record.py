@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_info
 
-from imvc._text import plain
+from imvc._plain import plain
 from imvc.scale import BlockSource
 from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
 

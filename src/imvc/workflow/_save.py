@@ -26,7 +26,7 @@ from imvc.workflow._unfinished import UnfinishedRun
 if TYPE_CHECKING:
     from imvc.workflow._cluster import ClusterRun
 
-__all__ = ["OUT_OF_CORE_NOTE", "RunFolder", "output_folder", "save_run"]
+__all__ = ["OUT_OF_CORE_NOTE", "ResultFolder", "output_folder", "save_run"]
 
 _Writer = Callable[[Path], Any]
 # All that a run may write: an older run's files of these names give way together.
@@ -51,7 +51,7 @@ OUT_OF_CORE_NOTE = (
 _KEPT_SAMPLES = 10_000  # in the model of an out-of-core run: enough for a median
 
 
-class RunFolder(OutputFolder):
+class ResultFolder(OutputFolder):
     """The folder of a run; beside files it takes zarr arrays, which are folders."""
 
     def __init__(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
@@ -60,7 +60,7 @@ class RunFolder(OutputFolder):
         # Not needed any more once the results are in place.
         self.finished_work: UnfinishedRun | None = None
 
-    def __enter__(self) -> "RunFolder":
+    def __enter__(self) -> "ResultFolder":
         for name in _FOLDERS:
             if not self.overwrite and os.path.lexists(self.path / name):
                 raise ValueError(
@@ -96,7 +96,7 @@ class RunFolder(OutputFolder):
             self.finished_work.remove()
 
 
-def output_folder(path: Any, *, overwrite: bool = False) -> RunFolder:
+def output_folder(path: Any, *, overwrite: bool = False) -> ResultFolder:
     """The folder of a run, to be taken before the work begins.
 
     Parameters
@@ -111,7 +111,7 @@ def output_folder(path: Any, *, overwrite: bool = False) -> RunFolder:
         A context manager for `ClusterRun.save`; refuses a folder that holds a run, or
         that another process is writing to.
     """
-    return RunFolder(path, overwrite=overwrite)
+    return ResultFolder(path, overwrite=overwrite)
 
 
 def save_run(
@@ -123,7 +123,7 @@ def save_run(
     progress: Callable[[Progress], None] | None,
 ) -> dict[str, Path]:
     """Write a run; see `ClusterRun.save`."""
-    if not isinstance(folder, RunFolder):
+    if not isinstance(folder, ResultFolder):
         with output_folder(folder, overwrite=overwrite) as taken:
             return save_run(
                 run, taken, report=report, overwrite=overwrite, progress=progress

@@ -1,4 +1,4 @@
-"""Results as text: aligned columns, and values in the types of JSON."""
+"""Results as plain text and plain JSON."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
