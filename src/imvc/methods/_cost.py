@@ -123,6 +123,11 @@ _RATES = {
 # fmt: on
 
 
+def coefficients(method: str) -> _Rates:
+    """What time and memory of a method grow with."""
+    return _RATES[method]
+
+
 def estimate_cost(
     method: str, n_samples: int, n_features: Sequence[int], n_clusters: int | None
 ) -> Cost:
@@ -160,7 +165,7 @@ def estimate_cost(
             raise ValueError(f"{given} must be at least 1, got {value}.")
     n, D, V = int(n_samples), sum(widths), len(widths)
     c = _MOST_CLUSTERS if n_clusters is None else max(1, int(n_clusters))
-    rates = _RATES[method]
+    rates = coefficients(method)
     seconds, search = rates.seconds(n, D, V, c), ""
     if n_clusters is None:
         search = f", trying 2 to {_MOST_CLUSTERS} clusters"

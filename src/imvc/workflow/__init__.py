@@ -1,6 +1,7 @@
 """What the commands do, as functions: inspect, cluster, predict, compare, demo."""
 
-from imvc.workflow._cluster import ClusterRun, cluster
+from imvc.workflow._cluster import cluster, repeat
+from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._compare import compare, compare_methods, read_classes
 from imvc.workflow._comparison import Comparison, MethodComparison
 from imvc.workflow._demo import Demo, demo
@@ -8,7 +9,6 @@ from imvc.workflow._input_files import BlockFiles, InputFiles
 from imvc.workflow._inspect import inspect_source
 from imvc.workflow._predict import Prediction, predict
 from imvc.workflow._record import RunRecord, read_record
-from imvc.workflow._repeat import repeat
 from imvc.workflow._save import output_folder
 from imvc.workflow._stages import Progress, Stages
 

@@ -19,7 +19,7 @@ from imvc.scale import BlockSource
 from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
 
 if TYPE_CHECKING:
-    from imvc.workflow._cluster import ClusterRun
+    from imvc.workflow._cluster_run import ClusterRun
 
 __all__ = ["RunRecord", "read_record"]
 

@@ -24,7 +24,7 @@ from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import UnfinishedRun
 
 if TYPE_CHECKING:
-    from imvc.workflow._cluster import ClusterRun
+    from imvc.workflow._cluster_run import ClusterRun
 
 __all__ = ["OUT_OF_CORE_NOTE", "ResultFolder", "output_folder", "save_run"]
 
