@@ -1,6 +1,7 @@
 """workflow.cluster on files read by blocks: results, unfinished runs, models."""
 
 import json
+import sys
 import zipfile
 from dataclasses import replace
 
@@ -13,11 +14,11 @@ pytest.importorskip("zarr")
 import pandas as pd
 import zarr
 
-from imvc import RISE, AnchorBridge
+from imvc import RISE, AnchorBridge, as_views
 from imvc.methods import load_model
 from imvc.metrics import adjusted_rand
 from imvc.scale import BlockError
-from imvc.workflow import BlockFiles, _save, cluster, output_folder
+from imvc.workflow import BlockFiles, _record, _save, cluster, output_folder
 from out_of_core_files import BUDGET, small_data, write_npy, write_parquet
 
 QUICK = {"n_anchors": 20, "n_init": 2, "n_jobs": 1}
@@ -111,6 +112,42 @@ def test_a_later_run_replaces_all_files_of_an_earlier_one(arrays, tmp_path):
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
         *("embedding.npy", "labels.npy", "model.imvc", "run.json")
     ]
+
+
+def test_a_run_in_memory_leaves_no_array_of_an_earlier_run(arrays, tmp_path):
+    run(arrays, tmp_path / "out", result_format="zarr")
+    Xs, mask = small_data()
+    found = cluster(as_views(Xs, mask), n_clusters=3, method="rise", n_refits=0)
+    found.save(tmp_path / "out", report=False, overwrite=True)
+    assert not (tmp_path / "out" / "labels.zarr").exists()
+    assert (tmp_path / "out" / "labels.csv").exists()
+
+
+def test_without_a_folder_a_run_can_be_saved_afterwards(arrays, tmp_path):
+    files = replace(arrays, memory_budget=BUDGET)
+    found = cluster(files, n_clusters=3, method="rise", parameters=QUICK)
+    assert found.out_of_core
+    assert found.confidence is None
+    with pytest.raises(ValueError, match="need all samples in memory"):
+        found.to_report()
+    written = found.save(tmp_path / "out")
+    table = pd.read_parquet(written["labels.parquet"])
+    np.testing.assert_array_equal(table["cluster"], found.columns()["cluster"])
+    np.testing.assert_array_equal(table["id"], found.sample_ids)
+
+
+def test_metadata_need_all_samples_in_memory(arrays, tmp_path):
+    with pytest.raises(ValueError, match="metadata is for the report"):
+        run(arrays, tmp_path / "out", metadata={"age": [1]})
+
+
+def test_systems_that_do_not_tell_of_memory_leave_it_out(monkeypatch):
+    def closed(*_):
+        raise FileNotFoundError
+
+    monkeypatch.setattr("builtins.open", closed)
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert _record._peak_memory() is None
 
 
 def test_the_record_has_files_seconds_memory_and_checksums(arrays, tmp_path):

@@ -37,6 +37,17 @@ _PACKAGES = (
     "zarr",
     "dask",
 )
+# What a record must hold to be repeated.
+_KINDS = {"files": list, "outputs": dict, "request": dict, "versions": dict}
+_REQUEST_KINDS = {
+    "method": str,
+    "n_clusters": int | list | None,
+    "random_state": int | None,
+    "n_refits": int,
+    "parameters": dict,
+    "not_kept": list,
+    "inputs": dict | None,
+}
 _MARKS = ("path", "relative", "sha256")  # of a file
 # Not needed to repeat a result: it does not depend on them.
 _NOT_REPEATED = {"callback", "verbose", "n_jobs"}
@@ -147,16 +158,7 @@ class RunRecord:
                 f"{self.path}: tells of an out-of-core run, which --from does not "
                 f"repeat; give its command again with another output folder: {command}"
             )
-        kinds = {
-            "method": str,
-            "n_clusters": int | list | None,
-            "random_state": int | None,
-            "n_refits": int,
-            "parameters": dict,
-            "not_kept": list,
-            "inputs": dict | None,
-        }
-        for key, kind in kinds.items():
+        for key, kind in _REQUEST_KINDS.items():
             if key not in request or not isinstance(request[key], kind):
                 raise _altered(self.path, f"request[{key!r}]")
         if request["not_kept"]:
@@ -246,8 +248,7 @@ def read_record(path: str | os.PathLike[str]) -> RunRecord:
             f"{path}: has format version {content.get('format_version')!r}, this imvc "
             f"reads {FORMAT_VERSION}; upgrade imvc."
         )
-    kinds = {"files": list, "outputs": dict, "request": dict, "versions": dict}
-    for key, kind in kinds.items():
+    for key, kind in _KINDS.items():
         if not isinstance(content.get(key), kind):
             raise _altered(path, repr(key))
     for entry in content["files"]:
