@@ -26,6 +26,8 @@ def plain(value: Any, otherwise: Callable[[Any], Any] | None = None) -> Any:
     What has no such type goes through ``otherwise``; without it, it is a TypeError.
     """
     if isinstance(value, Mapping):
+        if otherwise is None and not all(isinstance(key, str) for key in value):
+            raise TypeError(f"JSON has only text for the keys of {value!r}.")
         return {str(key): plain(item, otherwise) for key, item in value.items()}
     if isinstance(value, list | tuple | range):
         return [plain(item, otherwise) for item in value]

@@ -14,7 +14,6 @@ from imvc.methods._registry import METHODS
 from imvc.report import ClusterReport
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
-from imvc.workflow._fit import can
 from imvc.workflow._input_files import BlockFiles, InputFiles
 from imvc.workflow._record import package_versions
 from imvc.workflow._save import OUT_OF_CORE_NOTE, save_run
@@ -22,6 +21,8 @@ from imvc.workflow._stages import Progress
 from imvc.workflow._unfinished import UnfinishedRun
 
 __all__ = ["ClusterRun"]
+
+_OWN = "this library"  # as the registry names our own method's paper
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,9 +136,11 @@ class ClusterRun:
             "evidence": getattr(self.model, "evidence_", None),
             "sizes": np.bincount(self.labels, minlength=self.n_clusters).tolist(),
         }
-        if self.confidence is not None:
+        leakage = self.model.pattern_leakage_
+        if self.confidence is not None and self.explanation is not None:
             summary["low_confidence"] = int(self.confidence.low.sum())
-        summary["pattern_leakage"] = float(self.model.pattern_leakage_)
+            leakage = self.explanation.pattern_leakage
+        summary["pattern_leakage"] = float(leakage)
         if isinstance(self.views, BlockSource):
             summary |= {"blocks": self.views.n_blocks, "resumed": list(self.resumed)}
         return summary
@@ -177,7 +180,7 @@ class ClusterRun:
             notes=(*self.notes, *fit_warnings),
             seconds=self.seconds,
             scores=self.scores,
-            citation=(paper,) if can(self.method, "published") else (),
+            citation=() if paper == _OWN else (paper,),
         )
 
     def save(

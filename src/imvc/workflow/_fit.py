@@ -1,7 +1,7 @@
 """From a method's name to a fitted model, with its cost told first."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from imvc.methods import Cost, check_fits, estimate_cost, get_method, list_methods
@@ -11,24 +11,18 @@ from imvc.views import IncompleteViews
 from imvc.workflow._stages import Stages
 
 # What a method can do, until its entry in the registry says so itself.
-_CAPABILITIES = {
-    "predicts": lambda method: hasattr(method.estimator, "predict"),
-    "finds_number": lambda method: (
-        None in method.estimator._parameter_constraints["n_clusters"]
+_CAPABILITIES: dict[str, Callable[[Any], bool]] = {
+    "finds_number": lambda estimator: (
+        None in estimator._parameter_constraints["n_clusters"]
     ),
-    "out_of_core": lambda method: "work_dir" in method.estimator._get_param_names(),
-    "published": lambda method: method.paper != "this library",
+    "out_of_core": lambda estimator: "work_dir" in estimator._get_param_names(),
 }
-
-
-def can(method: str, capability: str) -> bool:
-    """Whether a method of the registry has a capability."""
-    return _CAPABILITIES[capability](METHODS[method])
 
 
 def methods_that(capability: str) -> list[str]:
     """Names of the methods that have a capability."""
-    return [name for name in list_methods() if can(name, capability)]
+    able = _CAPABILITIES[capability]
+    return [name for name in list_methods() if able(METHODS[name].estimator)]
 
 
 def make_model(
@@ -39,8 +33,9 @@ def make_model(
 ) -> Any:
     """An estimator ready to fit; every mistake in the request raises here."""
     estimator = get_method(method)
-    if not can(method, "finds_number") and not isinstance(n_clusters, int):
-        others = " or ".join(map(repr, methods_that("finds_number")))
+    finders = methods_that("finds_number")
+    if method not in finders and not isinstance(n_clusters, int):
+        others = " or ".join(map(repr, finders))
         raise ValueError(
             f"method {method!r} needs one number of clusters, got {n_clusters!r}; give "
             f"n_clusters (-k), or take {others}, which suggests one."
