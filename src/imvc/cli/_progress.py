@@ -1,11 +1,12 @@
 """A progress bar on stderr; plain lines where stderr is not a terminal."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from imvc.cli._common import clock
+from imvc.cli._printing import clock
 
 
 @contextmanager
@@ -64,11 +65,14 @@ class _Lines:
 
 
 @contextmanager
-def stage_progress(quiet: bool = False) -> Iterator[Callable[[Any], None]]:
+def stage_progress(
+    quiet: bool = False, bars: bool = True
+) -> Iterator[Callable[[Any], None]]:
     """Yields a callable that takes `imvc.workflow.Progress` and shows it on stderr.
 
     In a terminal every stage has a line with its time and the time left; elsewhere a
-    stage is told when it starts. Messages stay. `quiet` shows nothing.
+    stage is told when it starts. Messages stay. `quiet` shows nothing; without `bars`
+    a stage is told once, also in a terminal, since it shows its own progress.
     """
     if quiet:
         yield lambda state: None
@@ -76,6 +80,9 @@ def stage_progress(quiet: bool = False) -> Iterator[Callable[[Any], None]]:
     from rich.console import Console
 
     console = Console(stderr=True)
+    if not bars:
+        yield _StageLines(console, pause=math.inf).tell
+        return
     if not console.is_terminal:
         yield _StageLines(console).tell
         return

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from imvc.cli._common import clock, examples, names, numbers, print_json, print_table
+from imvc.cli._options import names, numbers
+from imvc.cli._printing import clock, examples, print_json, print_table
 from imvc.cli._progress import progress_bar
 
 

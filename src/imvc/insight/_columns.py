@@ -136,13 +136,7 @@ def group_moments(
 ) -> GroupMoments:
     """Moments of the columns of view `v` within groups of its observed samples.
 
-    Parameters
-    ----------
-    views : IncompleteViews
-    v : int
-    labels : ndarray of int, shape (n_samples,)
-        Group of every sample, 0 to ``n_groups - 1``.
-    n_groups : int
+    `labels` (n,) has the group of every sample, 0 to ``n_groups - 1``.
     """
     ranges = column_ranges(views, v)
     scale = ranges.largest

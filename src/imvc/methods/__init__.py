@@ -6,8 +6,6 @@ from imvc.methods._registry import METHODS, get_method, list_methods
 
 if TYPE_CHECKING:
     from imvc.methods._base import MultiViewClusterer as MultiViewClusterer
-    from imvc.methods._compare import Comparison as Comparison
-    from imvc.methods._compare import compare as compare
     from imvc.methods._cost import Cost as Cost
     from imvc.methods._cost import check_fits as check_fits
     from imvc.methods._cost import estimate_cost as estimate_cost
@@ -16,11 +14,9 @@ if TYPE_CHECKING:
 
 _CLASSES = {method.class_name: method for method in METHODS.values()}
 _FROM = {
-    "Comparison": "_compare",
     "Cost": "_cost",
     "MultiViewClusterer": "_base",
     "check_fits": "_cost",
-    "compare": "_compare",
     "estimate_cost": "_cost",
     "load_model": "persistence",
 }

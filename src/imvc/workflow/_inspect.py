@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from imvc.insight import Inspection, inspect
-from imvc.workflow._source import open_source
+from imvc.workflow._input_files import load_views
 from imvc.workflow._stages import Progress, Stages
 
 __all__ = ["inspect_source"]
@@ -35,6 +35,6 @@ def inspect_source(
     60
     """
     stages = Stages(progress)
-    opened = open_source(source, stages, fingerprint=False)
+    loaded = load_views(source, stages, fingerprint=False)
     with stages.run("inspect"):
-        return inspect(opened.views), opened.notes
+        return inspect(loaded.views), loaded.notes

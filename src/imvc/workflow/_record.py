@@ -1,20 +1,25 @@
-"""run.json: what is needed to repeat a run, and the repeating."""
+"""run.json: what is needed to repeat a run."""
 
 import json
-import math
 import os
 import platform
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from threadpoolctl import threadpool_info
 
-from imvc.workflow._source import InputFiles, fingerprint_of
+from imvc._plain import plain
+from imvc.scale import BlockSource
+from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
+
+if TYPE_CHECKING:
+    from imvc.workflow._cluster_run import ClusterRun
 
 __all__ = ["RunRecord", "read_record"]
 
@@ -32,6 +37,17 @@ _PACKAGES = (
     "zarr",
     "dask",
 )
+# What a record must hold to be repeated.
+_KINDS = {"files": list, "outputs": dict, "request": dict, "versions": dict}
+_REQUEST_KINDS = {
+    "method": str,
+    "n_clusters": int | list | None,
+    "random_state": int | None,
+    "n_refits": int,
+    "parameters": dict,
+    "not_kept": list,
+    "inputs": dict | None,
+}
 _MARKS = ("path", "relative", "sha256")  # of a file
 # Not needed to repeat a result: it does not depend on them.
 _NOT_REPEATED = {"callback", "verbose", "n_jobs"}
@@ -65,44 +81,58 @@ def _machine() -> dict[str, Any]:
 
 
 def make_record(
-    run: Any, folder: Path, outputs: Mapping[str, Path], notes: Sequence[str]
+    run: "ClusterRun", folder: Path, outputs: Mapping[str, Path], notes: Sequence[str]
 ) -> dict[str, Any]:
     """The content of ``run.json``; ``folder`` is where it will stand."""
-    parameters, lost = _parameters(run.model.get_params())
-    # These two are asked for by name, not among the method's own parameters.
-    n_clusters = parameters.pop("n_clusters", None)
-    random_state = parameters.pop("random_state", None)
-    return {
+    record = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": None if run.command is None else list(run.command),
-        "request": {
-            "method": run.method,
-            "n_clusters": n_clusters,
-            "random_state": random_state,
-            "n_refits": run.n_refits,
-            "parameters": parameters,
-            "not_kept": lost,
-            "inputs": None if run.inputs is None else run.inputs.to_dict(),
-        },
+        "request": _request(run),
+        # Those known by SHA-256; files read by blocks are known by size and time.
         "files": [
             {**mark, "relative": _relative(mark["path"], folder)}
             for mark in run.fingerprints
         ],
         "result": run.summary(),
-        "notes": [*run.notes, *notes],
+        "notes": list(dict.fromkeys([*run.notes, *notes])),
         "warnings": list(run.warnings),
-        "estimate": {"seconds": run.cost.seconds, "bytes": int(run.cost.bytes)},
         "seconds": run.seconds,
         "fit_seconds": dict(run.model.stage_seconds_),
         "versions": package_versions(),
         "machine": _machine(),
-        "outputs": {
-            name: {k: v for k, v in fingerprint_of(path).items() if k != "path"}
-            for name, path in sorted(outputs.items())
-        },
+        "outputs": {name: _mark(path) for name, path in sorted(outputs.items())},
     }
+    if run.cost is not None:
+        estimate = {"seconds": run.cost.seconds, "bytes": int(run.cost.bytes)}
+        record["estimate"] = estimate
+    if isinstance(run.views, BlockSource):
+        record["data"] = run.views.fingerprint
+        record["peak_memory_bytes"] = _peak_memory()
+    return record
+
+
+def _request(run: "ClusterRun") -> dict[str, Any]:
+    """What was asked for."""
+    parameters, lost = _parameters(run.model.get_params())
+    request = {
+        "method": run.method,
+        # These two are asked for by name, not among the method's own parameters.
+        "n_clusters": parameters.pop("n_clusters", None),
+        "random_state": parameters.pop("random_state", None),
+        "n_refits": run.n_refits,
+        "parameters": parameters,
+        "not_kept": lost,
+        "inputs": None,
+    }
+    if isinstance(run.inputs, BlockFiles):
+        for name in ("memory_budget", "work_dir"):
+            parameters.pop(name, None)
+        request["out_of_core"] = run.inputs.to_dict()
+    elif run.inputs is not None:
+        request["inputs"] = run.inputs.to_dict()
+    return request
 
 
 @dataclass(frozen=True)
@@ -122,16 +152,13 @@ class RunRecord:
     def checked_request(self) -> Mapping[str, Any]:
         """The request, or an error that says why it cannot be repeated."""
         request = self.content["request"]
-        kinds = {
-            "method": str,
-            "n_clusters": int | list | None,
-            "random_state": int | None,
-            "n_refits": int,
-            "parameters": dict,
-            "not_kept": list,
-            "inputs": dict | None,
-        }
-        for key, kind in kinds.items():
+        if "out_of_core" in request:
+            command = " ".join(self.content.get("command") or ["imvc cluster ..."])
+            raise ValueError(
+                f"{self.path}: tells of an out-of-core run, which --from does not "
+                f"repeat; give its command again with another output folder: {command}"
+            )
+        for key, kind in _REQUEST_KINDS.items():
             if key not in request or not isinstance(request[key], kind):
                 raise _altered(self.path, f"request[{key!r}]")
         if request["not_kept"]:
@@ -221,8 +248,7 @@ def read_record(path: str | os.PathLike[str]) -> RunRecord:
             f"{path}: has format version {content.get('format_version')!r}, this imvc "
             f"reads {FORMAT_VERSION}; upgrade imvc."
         )
-    kinds = {"files": list, "outputs": dict, "request": dict, "versions": dict}
-    for key, kind in kinds.items():
+    for key, kind in _KINDS.items():
         if not isinstance(content.get(key), kind):
             raise _altered(path, repr(key))
     for entry in content["files"]:
@@ -251,21 +277,30 @@ def _parameters(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return kept, lost
 
 
-def plain(value: Any) -> Any:
-    """``value`` in JSON's types, or a TypeError."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        raise TypeError(f"JSON has no {value}.")
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, list | tuple | range):
-        return [plain(v) for v in value]
-    raise TypeError(f"{type(value).__name__} cannot be written to run.json.")
-
-
 def _relative(path: str, folder: Path) -> str:
     try:
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # another drive
         return path
+
+
+def _mark(path: Path) -> dict[str, Any]:
+    """By what a written file, or a folder of chunks, is known again."""
+    if path.is_dir():
+        chunks = [file for file in path.rglob("*") if file.is_file()]
+        return {"bytes": sum(file.stat().st_size for file in chunks)}
+    return {k: v for k, v in fingerprint_of(path).items() if k != "path"}
+
+
+def _peak_memory() -> int | None:
+    """Most bytes that this process has had in memory, where the system tells."""
+    with suppress(OSError), open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+    with suppress(ImportError):  # Windows
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return used if sys.platform == "darwin" else used * 1024
+    return None

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from imvc import RISE, AnchorBridge, IncompleteViews, as_views, list_methods
 from imvc.datasets import make_views
-from imvc.methods._compare import Comparison, compare
 from imvc.metrics import adjusted_rand, pattern_leakage, score_all
+from imvc.workflow import Comparison, compare
 
 
 class Failing(BaseEstimator):
@@ -195,7 +195,7 @@ def test_views_are_checked_once(data, monkeypatch):
         calls.append(type(Xs))
         return as_views(Xs, mask, **options)
 
-    monkeypatch.setattr("imvc.methods._compare.as_views", counting)
+    monkeypatch.setattr("imvc.workflow._compare.as_views", counting)
     compare(data.Xs, [("a", Halves()), ("b", Halves())], mask=data.mask)
     assert calls == [type(data.Xs)]
 
@@ -230,12 +230,12 @@ def test_the_callback_hears_of_every_method_in_turn(data):
 
 
 def test_by_default_all_methods_are_compared(data, monkeypatch):
-    def nothing(label, estimator, views, y):
+    def nothing(label, estimator, views, score):
         assert estimator.n_clusters == 3
         assert estimator.random_state == 0
         return dict(method=label, labels=None, seconds=0.0, error="skipped")
 
-    monkeypatch.setattr("imvc.methods._compare._run", nothing)
+    monkeypatch.setattr("imvc.workflow._compare._fit_one", nothing)
     result = compare(data.Xs, n_clusters=3, mask=data.mask)
     assert [row["method"] for row in result.rows] == list(list_methods())
 

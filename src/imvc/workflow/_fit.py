@@ -5,8 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from imvc.methods import Cost, check_fits, estimate_cost, get_method
+from imvc.methods._registry import METHODS
+from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._stages import Stages
+
+
+def methods_that(capability: str) -> list[str]:
+    """Names of the methods that have a capability, as the registry says."""
+    return [name for name, entry in METHODS.items() if getattr(entry, capability)]
 
 
 def make_model(
@@ -17,10 +24,12 @@ def make_model(
 ) -> Any:
     """An estimator ready to fit; every mistake in the request raises here."""
     estimator = get_method(method)
-    if method != "bridge" and not isinstance(n_clusters, int):
+    finders = methods_that("finds_number")
+    if method not in finders and not isinstance(n_clusters, int):
+        others = " or ".join(map(repr, finders))
         raise ValueError(
             f"method {method!r} needs one number of clusters, got {n_clusters!r}; give "
-            f"n_clusters (-k), or take 'bridge', which suggests one."
+            f"n_clusters (-k), or take {others}, which suggests one."
         )
     model = estimator(n_clusters=n_clusters)
     known = model.get_params()
@@ -35,7 +44,7 @@ def make_model(
 
 def expected_cost(method: str, views: IncompleteViews, n_clusters: Any) -> Cost:
     """What one fit will take."""
-    if not isinstance(n_clusters, int | None):  # AnchorBridge takes candidates
+    if not isinstance(n_clusters, int | None):  # candidates to choose from
         n_clusters = max(n_clusters)
     return estimate_cost(method, views.n_samples, views.n_features, n_clusters)
 
@@ -51,7 +60,10 @@ def check_cost(cost: Cost, stages: Stages, *, force: bool) -> None:
 
 
 def fit_model(
-    model: Any, views: IncompleteViews, stages: Stages, expected: float
+    model: Any,
+    views: IncompleteViews | BlockSource,
+    stages: Stages,
+    expected: float | None = None,
 ) -> tuple[str, ...]:
     """Fit, telling iterations; what was warned of, each sentence once."""
     with (
@@ -64,11 +76,8 @@ def fit_model(
             model.fit(views)
         finally:
             model.set_params(callback=None)
-    found = tuple(dict.fromkeys(_sentence(warning) for warning in caught))
+    texts = (" ".join(str(warning.message).split()) for warning in caught)
+    found = tuple(dict.fromkeys(texts))
     for text in found:
         stages.say(f"warning: {text}")
     return found
-
-
-def _sentence(warning: warnings.WarningMessage) -> str:
-    return " ".join(str(warning.message).split())
