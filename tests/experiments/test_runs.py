@@ -24,7 +24,7 @@ from imvc.experiments import (
     run_group,
     run_plan,
 )
-from imvc.experiments._run import shuffled_data
+from imvc.experiments._run_group import shuffled_data
 from imvc.metrics import score_all
 
 HERE = Path(__file__).parent

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from math import inf
 from statistics import mean
 
-from imvc.experiments._plan import Plan, Shape, unique_groups
-from imvc.experiments._record import Record
 from imvc.experiments._records_file import RecordStore
+from imvc.experiments._run_record import Record
 from imvc.experiments._suite import RunSpec
+from imvc.experiments._suite_plan import Plan, Shape, unique_groups
 from imvc.methods import estimate_cost, list_methods
 
 _PATH_SHARE = 0.15  # a run within a group, against one by itself

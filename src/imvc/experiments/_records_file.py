@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from imvc.experiments._owner import Owner
-from imvc.experiments._record import COLUMNS, Entry, Record, from_row, to_row
+from imvc.experiments._run_record import COLUMNS, Entry, Record, from_row, to_row
 from imvc.experiments._suite import (
     MethodSpec,
     PlannedRun,
@@ -39,6 +39,12 @@ CREATE TABLE owners (id TEXT PRIMARY KEY, host TEXT, pid INTEGER, started TEXT,
                      seen REAL);
 CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL);
 """
+
+
+# Records as `from_row` takes them: the machine itself, not its number.
+_SELECT = ", ".join(
+    f"records.{name}" if name != "machine" else "machines.content" for name in COLUMNS
+)
 
 
 class RecordStore:
@@ -235,7 +241,7 @@ class RecordStore:
                 "INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)",
                 (*astuple(self._owner), time.time()),
             )
-            self._bury_the_dead()
+            self._void_claims_of_the_dead()
             free = []
             for spec in specs:
                 if self._has("records", spec.key) or self._has("claims", spec.key):
@@ -258,7 +264,7 @@ class RecordStore:
         found = self._db.execute(f"SELECT 1 FROM {table} WHERE key = ?", (key,))
         return found.fetchone() is not None
 
-    def _bury_the_dead(self) -> None:
+    def _void_claims_of_the_dead(self) -> None:
         now = time.time()
         for *fields, seen in self._db.execute("SELECT * FROM owners").fetchall():
             if not Owner(*fields).alive(now - seen):
@@ -267,11 +273,6 @@ class RecordStore:
     def _drop_owner(self, owner: str) -> None:
         self._db.execute("DELETE FROM claims WHERE owner = ?", (owner,))
         self._db.execute("DELETE FROM owners WHERE id = ?", (owner,))
-
-
-_SELECT = ", ".join(
-    f"records.{name}" if name != "machine" else "machines.content" for name in COLUMNS
-)
 
 
 def _check_file(path: Path, create: bool) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
-from imvc.experiments._record import Entry
+from imvc.experiments._run_record import Entry
 
 # Per dataset and label, what an oracle chooses for each of, and what it chooses.
 _ORACLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

@@ -160,16 +160,8 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_rate(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
 
 
 def _is_seed(value: Any) -> bool:
@@ -195,8 +187,8 @@ _SUITE = {
     "stands_for": _TABLE,
 }
 _DRAWS = {
-    "datasets": _list_of(_is_text, "names"),
-    "rates": _list_of(_is_rate, "numbers from 0 to 1"),
+    "datasets": _list_of(lambda v: isinstance(v, str) and v != "", "names"),
+    "rates": _list_of(lambda v: _is_number(v) and 0 <= v <= 1, "numbers from 0 to 1"),
     "mask_seeds": _list_of(_is_seed, "seeds >= 0"),
     "seeds": _list_of(_is_seed, "seeds >= 0"),
 }

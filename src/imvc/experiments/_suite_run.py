@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from imvc.experiments._plan import Group, Plan, unique_groups
-from imvc.experiments._record import Record
 from imvc.experiments._records_file import RecordStore
+from imvc.experiments._run_record import Record
+from imvc.experiments._suite_plan import Group, Plan, unique_groups
 from imvc.experiments._worker import Limits, Pool
 
 _BEAT = 20.0  # seconds between signs of life

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import nan
 from statistics import fmean, stdev
 
-from imvc.experiments._record import Entry, Record
+from imvc.experiments._run_record import Entry, Record
 
 STATUS_SIGNS = {"timeout": "time", "memory": "memory", "failed": "error"}
 

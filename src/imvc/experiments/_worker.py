@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from imvc.experiments._memory import resident
-from imvc.experiments._plan import Group, load
-from imvc.experiments._record import Record
-from imvc.experiments._run import failure, run_group
+from imvc.experiments._process_memory import resident
+from imvc.experiments._run_group import failure, run_group
+from imvc.experiments._run_record import Record
+from imvc.experiments._suite_plan import Group, load
 
 _BLAS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),

@@ -18,10 +18,10 @@ import numpy as np
 
 from imvc.datasets import MultiViewDataset, random_mask
 from imvc.experiments._machine import machine_info
-from imvc.experiments._memory import PeakMemory
-from imvc.experiments._plan import PATH_PARAMETERS, estimator_class
-from imvc.experiments._record import Record
+from imvc.experiments._process_memory import PeakMemory
+from imvc.experiments._run_record import Record
 from imvc.experiments._suite import RunSpec
+from imvc.experiments._suite_plan import PATH_PARAMETERS, estimator_class
 from imvc.metrics import score_all
 
 _SHUFFLE = 1  # keeps the draws of the shuffle apart from those of the mask

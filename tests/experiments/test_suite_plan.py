@@ -1,7 +1,7 @@
 """From suites to runs: settings, keys, groups."""
 
 from imvc.experiments import MethodSpec, RunSpec, group_runs, load_suite, plan_suite
-from imvc.experiments._plan import settings
+from imvc.experiments._suite_plan import settings
 
 
 def test_keys_do_not_change_between_versions():
