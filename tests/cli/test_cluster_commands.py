@@ -461,7 +461,7 @@ def test_progress_in_a_terminal_has_a_bar_for_every_stage(study, capsys, monkeyp
 
 
 def test_the_time_left_follows_the_pace_or_the_estimate():
-    from imvc.cli._progress import _left
+    from imvc.cli._progress_bars import _left
     from imvc.workflow import Progress
 
     assert _left(Progress("compare", done=1, total=3), 20.0) == "about 40 s left"

@@ -16,7 +16,7 @@ from imvc.cli._options import (
     with_groups,
 )
 from imvc.cli._printing import examples, print_json, print_table
-from imvc.cli._progress import stage_progress
+from imvc.cli._progress_bars import stage_progress
 
 ORDER = 4
 

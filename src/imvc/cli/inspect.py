@@ -7,7 +7,7 @@ import typer
 
 from imvc.cli._options import Files, InputOptions, Json, Quiet, with_groups
 from imvc.cli._printing import examples, print_json
-from imvc.cli._progress import stage_progress
+from imvc.cli._progress_bars import stage_progress
 
 ORDER = 1
 

@@ -16,7 +16,7 @@ from imvc.cli._options import (
     Transpose,
 )
 from imvc.cli._printing import examples, print_json
-from imvc.cli._progress import stage_progress
+from imvc.cli._progress_bars import stage_progress
 
 ORDER = 3
 

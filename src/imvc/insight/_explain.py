@@ -9,8 +9,8 @@ import numpy as np
 
 from imvc._plain import plain
 from imvc.insight._agreement import view_agreement
-from imvc.insight._columns import GroupMoments, feature_name, group_moments
 from imvc.insight._fitted import check_same_samples, model_views
+from imvc.insight._view_columns import GroupMoments, feature_name, group_moments
 from imvc.metrics import pattern_leakage
 from imvc.scale import threaded_map
 from imvc.views import IncompleteViews

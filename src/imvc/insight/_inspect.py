@@ -6,13 +6,6 @@ from typing import Any
 import numpy as np
 
 from imvc._plain import plain
-from imvc.insight._columns import (
-    column_digests,
-    column_ranges,
-    feature_name,
-    group_moments,
-    row_lengths,
-)
 from imvc.insight._inspect_text import inspection_text
 from imvc.insight._inspect_warnings import (
     coverage_warnings,
@@ -20,6 +13,13 @@ from imvc.insight._inspect_warnings import (
     scale_warnings,
 )
 from imvc.insight._upset import upset_svg
+from imvc.insight._view_columns import (
+    column_digests,
+    column_ranges,
+    feature_name,
+    group_moments,
+    row_lengths,
+)
 from imvc.views import IncompleteViews, JoinReport, as_views
 
 __all__ = ["Inspection", "PatternCount", "ViewSummary", "inspect"]
