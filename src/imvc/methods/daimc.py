@@ -98,9 +98,6 @@ class DAIMC(EmbeddingClusterer):
     max_iter: Count = 30
     tol: NonNegative = 1e-4
 
-    def _clustering_space(self, Y):
-        return unit_rows(Y) if self.row_normalize else Y
-
     def _embed(self, views, rng):
         X = [unit_rows(views.observed(v)) for v in range(views.n_views)]
         with self._stage("start"):
