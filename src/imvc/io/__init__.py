@@ -8,13 +8,13 @@ write results that are whole or not there. Every complaint about a file is an
 """
 
 from imvc.io._errors import InputError
-from imvc.io._labels import write_labels
+from imvc.io._file_table import FileTable
 from imvc.io._metadata import read_metadata
-from imvc.io._output import OutputFolder
+from imvc.io._output_folder import OutputFolder
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._read import read_file
-from imvc.io._table import FileTable
-from imvc.io._views import ViewFiles, read_views
+from imvc.io._read_file import read_file
+from imvc.io._read_views import ViewFiles, read_views
+from imvc.io._write_rows import write_labels
 
 __all__ = [
     "FileTable",

@@ -4,7 +4,7 @@ import codecs
 from typing import Any, NamedTuple
 
 from imvc.io._errors import input_error
-from imvc.io._open import line_at
+from imvc.io._file_bytes import line_at
 
 _HEAD = 256 * 1024
 # The longer marks first: the mark of UTF-32 begins like that of UTF-16.

@@ -4,8 +4,10 @@
 which the text before the first tab counts. Rows are samples; for the other way round,
 which is that of most single-cell pipelines, ask for the transpose.
 
-The numbers go through the CSV parser of pyarrow, and every index is checked: SciPy's
-own reader is no faster and ends the process on some damaged files.
+The numbers go through the CSV parser of pyarrow, and every index is checked. SciPy's
+reader (1.17) is three times as fast (0.4 s for 10^6 entries), but ended the process on
+4 to 9 of 6000 damaged copies of small files, and went on to do so after a guard had
+let through only a sound header and bytes of which numbers are made.
 """
 
 import re
@@ -15,11 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.io._arrow_types import Options
 from imvc.io._errors import input_error, need, reading
-from imvc.io._numpy import matrix_table
-from imvc.io._open import check_path, check_size, load_bytes
-from imvc.io._table import FileTable, id_strings
+from imvc.io._file_bytes import check_path, check_size, load_bytes
+from imvc.io._file_table import FileTable, Options, id_strings, matrix_table
 from imvc.io._text import single_tabs
 
 _HEAD = 2**20

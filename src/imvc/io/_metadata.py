@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._arrow_types import Options
 from imvc.io._columns import metadata_from_columns
-from imvc.io._errors import input_error, need, reading, shown
-from imvc.io._read import read_columns
-from imvc.io._table import FileTable
+from imvc.io._errors import input_error, reading, shown
+from imvc.io._file_table import FileTable, Options
+from imvc.io._join_tables import aligned, places
+from imvc.io._read_file import read_columns
 
 _NOTHING = np.array(None, dtype=object)
 
@@ -37,7 +37,7 @@ def gather_metadata(
     """
     columns: dict[str, np.ndarray] = {}
     for table in tables:
-        at = _places(table.ids, sample_ids, table.n_rows)
+        at = places(table.ids, sample_ids, table.n_rows)
         for name, values in table.metadata.items():
             _add(columns, name, _aligned(values, at), table.name)
     if path is None:
@@ -84,7 +84,7 @@ def _read_own(
         raise input_error(
             source, f"has {n_rows} rows and the views have {n}, and no ids join them."
         )
-    at = _places(None if sample_ids is None else ids, sample_ids, n)
+    at = places(None if sample_ids is None else ids, sample_ids, n)
     known = int((at >= 0).sum())
     if known == 0 and sample_ids is not None and ids is not None:
         raise input_error(
@@ -97,23 +97,10 @@ def _read_own(
     return {name: _aligned(values, at) for name, values in columns.items()}, notes
 
 
-def _places(
-    ids: np.ndarray | None, sample_ids: np.ndarray | None, n: int
-) -> np.ndarray:
-    """Row of each sample, -1 where there is none."""
-    if ids is None or sample_ids is None:
-        return np.arange(n)
-    pandas = need("pandas", "metadata")
-    index = pandas.Index(ids, dtype=object)
-    return index.get_indexer(pandas.Index(sample_ids, dtype=object))
-
-
 def _aligned(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    aligned = np.empty(len(at), dtype=object)
-    known = at >= 0
-    aligned[known] = values[at[known]]
-    aligned[aligned != aligned] = None  # NaN
-    return aligned
+    result = aligned(values, at)
+    result[result != result] = None  # NaN
+    return result
 
 
 def _add(

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._errors import input_error, shown
+from imvc.io._file_table import FileTable
 from imvc.io._moments import (
     column_counts,
     column_moments,
@@ -15,7 +16,6 @@ from imvc.io._moments import (
     first_nan,
     nan_rows,
 )
-from imvc.io._table import FileTable
 
 
 @dataclass(frozen=True)

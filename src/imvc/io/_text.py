@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from imvc.io._arrow_types import ArrowColumns, Options
+from imvc.io._arrow_columns import ArrowColumns, is_index_name
 from imvc.io._columns import numbers_in_text
 from imvc.io._dialect import NA_WORDS, WHITESPACE, Dialect, detect_dialect
 from imvc.io._encoding import Text, as_utf8, as_western, old_mac_lines
 from imvc.io._errors import input_error, need, reading
-from imvc.io._ids import is_index_name
-from imvc.io._open import load_bytes
-from imvc.io._table import refuse_repeats
+from imvc.io._file_bytes import load_bytes
+from imvc.io._file_table import Options, refuse_repeats
 from imvc.io._wide import MANY_COLUMNS, read_wide
 
 _BLOCK = 2**20

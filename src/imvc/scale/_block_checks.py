@@ -5,8 +5,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from imvc.io._errors import one_line
 from imvc.scale._source import BlockError
-from imvc.views._values import _count_nonfinite
+from imvc.views import count_nonfinite
 
 __all__ = ["as_block_error", "check_rows", "refuse_uncovered"]
 
@@ -27,7 +28,7 @@ def check_rows(X, wanted, strict, refuse, way_out, columns=None):
         What to do about such a row, other than to mend it.
     columns : sequence of str, optional
     """
-    n_nan, n_inf = _count_nonfinite(X, wanted)
+    n_nan, n_inf = count_nonfinite(X, wanted)
     if n_inf.any():
         row = int(np.flatnonzero(n_inf)[0])
         refuse(row, f"infinite{_column(X, row, columns)}; replace it, or {way_out}.")
@@ -75,11 +76,5 @@ def as_block_error(label: str, i: int, start: int, stop: int) -> Iterator[None]:
     except Exception as error:
         raise BlockError(
             f"{label}, block {i}, rows {start} to {stop - 1}: cannot be read "
-            f"({_one_line(error)}); it may be damaged or truncated: write it anew."
+            f"({one_line(error)}); it may be damaged or truncated: write it anew."
         ) from error
-
-
-def _one_line(error: Exception) -> str:
-    """What an error says, kept short."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else text[:197] + "..."

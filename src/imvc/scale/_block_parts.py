@@ -8,9 +8,7 @@ import scipy.sparse as sp
 
 from imvc.scale._block_checks import check_rows
 from imvc.scale._source import BlockError
-from imvc.views import ViewSchema
-from imvc.views._frames import read_table
-from imvc.views._values import float_dtype
+from imvc.views import ViewSchema, float_dtype, read_table
 
 __all__ = ["BlockParser", "BlockPart", "checked_rows"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._errors import BlockError
 from imvc.views import IncompleteViews, ViewSchema
 
 __all__ = ["BlockError", "BlockSource", "ViewsSource", "parse_bytes"]
@@ -16,13 +17,6 @@ _BLOCK_ROWS = 32_768  # of views in memory
 _SPLIT_ROWS = 4_096  # smaller blocks are not worth a thread
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-class BlockError(ValueError):
-    """Something is wrong with the data of a block.
-
-    The message names the file or view, the block and the row, and what to do.
-    """
 
 
 class BlockSource(ABC):

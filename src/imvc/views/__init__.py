@@ -1,21 +1,48 @@
-"""What was observed, and where: the one container every method reads."""
+"""What was observed, and where: the one container every method reads.
+
+People use `as_views` and `IncompleteViews`; the rest of what is listed here serves the
+other rooms of the package.
+"""
 
 from imvc.views._container import (
     IncompleteViews,
     Pattern,
     ViewSchema,
     group_patterns,
+    read_only,
     stack_samples,
 )
-from imvc.views._frames import JoinReport
-from imvc.views._validate import as_views
+from imvc.views._frames import (
+    JoinReport,
+    Table,
+    is_annotated,
+    join_tables,
+    read_table,
+)
+from imvc.views._validate import _check_features as check_features
+from imvc.views._validate import _check_known as check_known
+from imvc.views._validate import _named_entries as named_entries
+from imvc.views._validate import as_views, assemble_views
+from imvc.views._values import _count_nonfinite as count_nonfinite
+from imvc.views._values import float_dtype
 
 __all__ = [
     "IncompleteViews",
     "JoinReport",
     "Pattern",
+    "Table",
     "ViewSchema",
     "as_views",
+    "assemble_views",
+    "check_features",
+    "check_known",
+    "count_nonfinite",
+    "float_dtype",
     "group_patterns",
+    "is_annotated",
+    "join_tables",
+    "named_entries",
+    "read_only",
+    "read_table",
     "stack_samples",
 ]

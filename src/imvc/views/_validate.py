@@ -9,6 +9,7 @@ import numpy as np
 from imvc.views._container import IncompleteViews, ViewSchema
 from imvc.views._frames import (
     Joined,
+    Table,
     is_frame,
     join_tables,
     read_table,
@@ -95,7 +96,19 @@ def _read_views(Xs: Any, mask: Any, missing_values: str, like: Any) -> Incomplet
     if mask is not None:
         _check_mask_fits_join(mask, joined)
         allowed = _read_mask(mask, joined.n_samples, names)[:, given]
+    return assemble_views(tables, joined, allowed, missing_values)
 
+
+def assemble_views(
+    tables: list[Table],
+    joined: Joined,
+    allowed: np.ndarray | None = None,
+    missing_values: str = "error",
+) -> IncompleteViews:
+    """Joined tables as one container, after a check of their values.
+
+    Where `allowed`, of shape (n_samples, n_views), is False nothing is observed.
+    """
     arrays, seen = [], np.empty((joined.n_samples, len(tables)), dtype=bool)
     for v, (table, position) in enumerate(zip(tables, joined.positions)):
         n_rows = table.X.shape[0]

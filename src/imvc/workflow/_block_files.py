@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from imvc.io._parquet import has_parquet
 from imvc.scale import BlockError, BlockSource, ParquetRows
 from imvc.scale._run import data_plan
-from imvc.scale._store_parquet import has_parquet
 from imvc.workflow._stages import Stages
 
 __all__ = ["BlockFiles", "UnfinishedRun"]

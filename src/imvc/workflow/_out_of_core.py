@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from imvc.io import OutputFolder
+from imvc.io._write_rows import check_format, take_rows
 from imvc.scale import BlockSource, open_source, parse_bytes, save_rows
-from imvc.scale._results import check_format, take_rows
 from imvc.scale._run import block_budget
 from imvc.workflow._block_files import BlockFiles, UnfinishedRun
 from imvc.workflow._model import fit_model, make_model

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from imvc.io._errors import InputError, input_error, need, shown
-from imvc.io._table import FileTable
-from imvc.views import IncompleteViews
-from imvc.views._frames import Table
-from imvc.views._frames import join_tables as join_frames
-from imvc.views._values import clean_view
+from imvc.io._file_table import FileTable
+from imvc.views import IncompleteViews, Table, assemble_views
+from imvc.views import join_tables as join_frames
 
 
 def settle_ids(tables: list[FileTable]) -> tuple[list[FileTable], list[str]]:
@@ -145,30 +143,7 @@ def join_tables(tables: Sequence[FileTable]) -> IncompleteViews:
     Numbers are not copied.
     """
     frames = [Table(t.name, t.values, _index(t), t.features) for t in tables]
-    joined = join_frames(frames)
-    arrays: list[Any] = []
-    seen = np.empty((joined.n_samples, len(frames)), dtype=bool)
-    for v, (frame, position) in enumerate(zip(frames, joined.positions)):
-        wanted = np.ones(frame.X.shape[0], dtype=bool)
-        X_v, observed = clean_view(frame, wanted, "error")
-        arrays.append(X_v)
-        if position is not None:
-            present = position >= 0
-            present[present] = observed[position[present]]
-            observed = present
-        seen[:, v] = observed
-    ids = None
-    if joined.index is not None:
-        ids = np.asarray(joined.index.to_numpy(), dtype=object)
-    return IncompleteViews(
-        arrays=tuple(arrays),
-        mask=seen,
-        names=tuple(frame.name for frame in frames),
-        positions=joined.positions,
-        sample_ids=ids,
-        feature_names=tuple(frame.feature_names for frame in frames),
-        join_report=joined.report,
-    )
+    return assemble_views(frames, join_frames(frames))
 
 
 def _index(table: FileTable) -> Any:
@@ -176,3 +151,20 @@ def _index(table: FileTable) -> Any:
         return None
     pandas = need("pandas", table.source)
     return pandas.Index(table.ids, dtype=object)
+
+
+def places(ids: np.ndarray | None, wanted: np.ndarray | None, n: int) -> np.ndarray:
+    """Row of each id that is wanted, -1 where there is none; `n` rows without ids."""
+    if ids is None or wanted is None:
+        return np.arange(n)
+    pandas = need("pandas", "metadata")
+    index = pandas.Index(ids, dtype=object)
+    return index.get_indexer(pandas.Index(wanted, dtype=object))
+
+
+def aligned(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Values at some places, None where a place is -1."""
+    result = np.empty(len(at), dtype=object)
+    known = at >= 0
+    result[known] = values[at[known]]
+    return result

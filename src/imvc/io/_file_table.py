@@ -1,4 +1,4 @@
-"""FileTable: one view as it was read from a file."""
+"""FileTable: one view as it was read from a file, and how it was asked for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,6 +8,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._errors import input_error
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read one file; see `read_file`."""
+
+    id_column: str | None = None
+    non_numeric: str = "drop"
+    layer: str | None = None
+    # The id column of the file a model was fitted on: taken where it exists.
+    id_hint: str | None = None
+    # Whether numbers may come as one matrix instead of columns.
+    block: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +116,53 @@ def _id_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return "" if value is None else str(value).strip()
+
+
+def matrix_table(
+    values: Any,
+    name: str,
+    source: str,
+    *,
+    ids: np.ndarray | None = None,
+    features: tuple[str, ...] | None = None,
+    metadata: dict[str, np.ndarray] | None = None,
+    notes: tuple[str, ...] = (),
+) -> FileTable:
+    """A checked FileTable of a matrix of numbers, dense or sparse."""
+    if values.dtype.kind not in "biuf":
+        raise input_error(
+            source, f"holds values of type {values.dtype}; give real numbers."
+        )
+    if values.ndim != 2:
+        raise input_error(
+            source,
+            f"holds an array of shape {values.shape}; give a matrix with one row per "
+            "sample.",
+        )
+    if features is None:
+        features = number_names(values.shape[1])
+    if ids is None:
+        notes = (*notes, "no ids: rows are taken in their order")
+    return check_table(
+        FileTable(
+            name=name,
+            source=source,
+            ids=ids,
+            values=float_values(values),
+            features=features,
+            notes=notes,
+            metadata=metadata or {},
+        )
+    )
+
+
+def to_object_array(values: np.ndarray) -> np.ndarray:
+    """Values as Python objects, text as str."""
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values.tolist()
+    return objects
 
 
 def check_table(table: FileTable, lines: Any = None) -> FileTable:

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._row_reader import cut_rows
 from imvc.scale._block_checks import refuse_uncovered
 from imvc.scale._block_parts import BlockParser, checked_rows
-from imvc.scale._plan import block_rows
+from imvc.scale._block_plan import block_rows
+from imvc.scale._row_source import RowSource, no_rows
+from imvc.scale._sort_rows import NumberedRowsWriter
 from imvc.scale._source import BlockError, BlockSource
-from imvc.scale._spool import ColumnWriter, RowsWriter, WorkFolder, digest_of
-from imvc.scale._stored import StoredSource, StoredView
-from imvc.scale._stores import cut_rows, no_rows
-from imvc.views import IncompleteViews, ViewSchema
-from imvc.views._container import read_only
-from imvc.views._values import float_dtype
+from imvc.scale._view_rows import ViewRows
+from imvc.scale._work_folder import WorkFolder, digest_of
+from imvc.views import IncompleteViews, ViewSchema, float_dtype, read_only
 
 __all__ = ["Blocks", "SequenceSource", "is_sequence", "spool_blocks"]
 
@@ -126,8 +126,7 @@ class _ViewSpool:
     def __init__(self, folder: WorkFolder, name: str, number: int, X: Any) -> None:
         path = folder.fresh(f"view-{number}")
         self.name, self.dtype = name, X.dtype
-        self.rows = RowsWriter(path, X.dtype, X.shape[1], sp.issparse(X))
-        self.samples = ColumnWriter(path / "samples.npy", np.dtype(np.int64))
+        self._writer = NumberedRowsWriter(path, X.dtype, X.shape[1], sp.issparse(X))
 
     def append(self, X, seen, i, start):
         if not np.can_cast(X.dtype, self.dtype, "safe"):
@@ -135,20 +134,13 @@ class _ViewSpool:
                 f"view {self.name!r}, block {i}: has dtype {X.dtype}, earlier blocks "
                 f"{self.dtype}; give all blocks in one type."
             )
-        self.rows.append(X if seen.all() else X[seen])
-        self.samples.append(start + np.flatnonzero(seen))
+        observed = X if seen.all() else X[seen]
+        self._writer.append(observed, start + np.flatnonzero(seen))
 
-    def view(self) -> StoredView:
-        label = f"view {self.name!r}"
-        store = self.rows.store(label)
-        samples = self.samples.store(label)
-        made = {
-            "kind": "blocks",
-            "shape": list(store.shape),
-            "dtype": store.dtype.str,
-            "digest": f"{self.rows.digest}-{self.samples.digest.hexdigest()}",
-        }
-        return StoredView(self.name, store, store.shape[1], samples, True, made)
+    def view(self) -> ViewRows:
+        rows, samples = self._writer.readers(f"view {self.name!r}")
+        found = {**rows.described("blocks"), "digest": self._writer.digest}
+        return ViewRows(self.name, rows, rows.shape[1], samples, True, found)
 
 
 def spool_blocks(
@@ -156,7 +148,7 @@ def spool_blocks(
     work_dir: Any = None,
     memory_budget: int | str | None = None,
     like: ViewSchema | None = None,
-) -> StoredSource:
+) -> RowSource:
     """Write the observed rows of all blocks to disk, taking each block once."""
     folder, parser = WorkFolder(work_dir, "blocks"), BlockParser(like)
     spools: dict[str, _ViewSpool] = {}
@@ -176,12 +168,12 @@ def spool_blocks(
     views = [
         spools[name].view()
         if name in spools
-        else StoredView(name, None, int(parser.widths[name] or 0))
+        else ViewRows(name, None, int(parser.widths[name] or 0))
         for name in parser.names()
     ]
-    row_bytes = sum(view.store.row_bytes for view in views if view.store is not None)
+    row_bytes = sum(view.rows.row_bytes for view in views if view.rows is not None)
     rows = block_rows(row_bytes, memory_budget)
-    return StoredSource(views, _split_blocks(starts, rows), keep=folder)
+    return RowSource(views, _split_blocks(starts, rows), keep=folder)
 
 
 def _split_blocks(starts, rows):

@@ -6,16 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from imvc.io._arrow import read_feather, read_parquet
-from imvc.io._arrow_types import ArrowColumns, Options
+from imvc.io._anndata import read_h5ad, read_h5mu
+from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._columns import table_from_columns
 from imvc.io._errors import input_error, reading
-from imvc.io._hdf5 import read_h5ad, read_h5mu
+from imvc.io._feather import read_feather
+from imvc.io._file_bytes import PACKED, check_path, magic
+from imvc.io._file_table import (
+    FileTable,
+    Options,
+    check_table,
+    id_strings,
+    transposed,
+)
 from imvc.io._matlab import read_matlab
 from imvc.io._matrix_market import read_mtx
-from imvc.io._numpy import read_npy, read_npz
-from imvc.io._open import PACKED, check_path, magic
-from imvc.io._table import FileTable, transposed
+from imvc.io._npy import read_npy
+from imvc.io._npz import read_npz
+from imvc.io._parquet import read_parquet
 from imvc.io._text import read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
@@ -188,8 +196,6 @@ def _refuse_id_column(source: str, kind: str, column: str) -> None:
 
 def _with_obs_ids(table: FileTable, options: Options) -> FileTable:
     """Ids of an AnnData table from a column of obs instead of its index."""
-    from imvc.io._table import check_table, id_strings
-
     column = options.id_column
     if column is None:
         column = options.id_hint if options.id_hint in table.metadata else None

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._arrow_types import Options
-from imvc.io._join import check_overlap, join_tables, settle_ids
+from imvc.io._file_table import FileTable, Options
+from imvc.io._join_tables import check_overlap, join_tables, settle_ids
 from imvc.io._metadata import gather_metadata
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._read import kind_and_stem, read_with
-from imvc.io._table import FileTable
+from imvc.io._read_file import kind_and_stem, read_with
 from imvc.views import IncompleteViews, ViewSchema, as_views
 
 

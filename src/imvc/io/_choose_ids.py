@@ -1,31 +1,20 @@
 """Which column holds the ids."""
 
 import difflib
-import re
 from typing import Any
 
 import numpy as np
 
-from imvc.io._arrow_types import ArrowColumns, Options, as_text, is_nested, is_numeric
+from imvc.io._arrow_columns import (
+    ArrowColumns,
+    as_text,
+    is_nameless,
+    is_nested,
+    is_numeric,
+)
 from imvc.io._dialect import NUMBER
 from imvc.io._errors import input_error, shown
-
-_INDEX_NAMES = frozenset(
-    "id ids index key sample samples sampleid samplename barcode barcodes cell cells "
-    "cellid patient patients patientid subject subjects subjectid participant "
-    "participantid donor donorid case caseid rownames row name names".split()
-)
-
-
-def is_index_name(name: str) -> bool:
-    """Tell whether a first column of this name is meant to hold ids."""
-    plain = re.sub(r"[\s_.-]", "", name.casefold())
-    return plain in _INDEX_NAMES or is_nameless(name)
-
-
-def is_nameless(name: str) -> bool:
-    """No name, or the one that pandas makes up for none."""
-    return name == "" or re.fullmatch(r"Unnamed: \d+", name) is not None
+from imvc.io._file_table import Options
 
 
 def pick_ids(columns: ArrowColumns, options: Options) -> str | None:

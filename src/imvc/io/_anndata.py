@@ -1,0 +1,209 @@
+"""AnnData (.h5ad) and MuData (.h5mu) files as whole tables, read with h5py alone.
+
+Only what a view needs is read: the matrix (or a layer), the names of samples and
+features, and the columns of ``obs`` as metadata.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from imvc.io._errors import input_error, need, reading, shown
+from imvc.io._file_bytes import check_size
+from imvc.io._file_table import (
+    FileTable,
+    Options,
+    id_strings,
+    matrix_table,
+    to_object_array,
+)
+from imvc.io._hdf5 import child, has, matrix_layout, modalities, text
+from imvc.io._join_tables import aligned, places
+
+
+def read_h5ad(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+    """Read an AnnData file: one view."""
+    h5py = need("h5py", source)
+    with reading(source, "an AnnData file"), h5py.File(path, "r") as file:
+        return [_read_anndata(file, source, name, options.layer)]
+
+
+def read_h5mu(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+    """Read a MuData file: one view per modality, each with its own samples."""
+    h5py = need("h5py", source)
+    with reading(source, "a MuData file"), h5py.File(path, "r") as file:
+        keys = modalities(file, source, "rename it to .h5ad if it is AnnData")
+        mods = child(file, "mod", source)
+        _check_layer(mods, keys, options.layer, source)
+        tables = [
+            _read_anndata(
+                child(mods, key, source),
+                f"{source}::{key}",
+                key,
+                _layer_of(child(mods, key, source), options.layer),
+            )
+            for key in keys
+        ]
+        return _with_shared_metadata(tables, file, source)
+
+
+def _check_layer(mods: Any, keys: list[str], layer: str | None, source: str) -> None:
+    if layer is None:
+        return
+    groups = [child(mods, key, source) for key in keys]
+    if all(_layer_of(group, layer) is None for group in groups):
+        raise input_error(source, f"no modality has a layer {layer!r}.")
+
+
+def _layer_of(group: Any, layer: str | None) -> str | None:
+    """The layer if this modality has it; the others give their X."""
+    if layer is None:
+        return None
+    places = [group[place] for place in ("layers", "obsm") if has(group, place)]
+    known = any(has(place, layer) for place in places)
+    return layer if known or (layer == "raw" and has(group, "raw")) else None
+
+
+def _read_anndata(group: Any, source: str, name: str, layer: str | None) -> FileTable:
+    node, var, notes = _find_matrix(group, layer, source)
+    values = _read_matrix(node, source)
+    ids, metadata = _read_frame(child(group, "obs", source), source, columns=True)
+    if var is None:
+        features = tuple(f"{layer} {j}" for j in range(1, values.shape[1] + 1))
+    else:
+        names, _ = _read_frame(child(group, var, source), source, columns=False)
+        features = tuple(names.tolist())
+    if len(ids) != values.shape[0]:
+        raise input_error(
+            source, f"has {values.shape[0]} rows and {len(ids)} names of samples."
+        )
+    return matrix_table(
+        values, name, source, ids=ids, features=features, metadata=metadata,
+        notes=(*notes, "ids from obs"),
+    )  # fmt: skip
+
+
+def _find_matrix(
+    group: Any, layer: str | None, source: str
+) -> tuple[Any, str | None, tuple[str, ...]]:
+    """Node of the numbers, the group that names its columns, and notes."""
+    if layer is None:
+        if not has(group, "X"):
+            raise input_error(
+                source, "has no X; name a layer (--layer) if the numbers are in one."
+            )
+        return child(group, "X", source), "var", ()
+    layers, obsm = (
+        child(group, place, source) if has(group, place) else None
+        for place in ("layers", "obsm")
+    )
+    if has(layers, layer):
+        node = child(layers, layer, source)
+        return node, "var", (f"layer {layer!r}",)
+    if layer == "raw" and has(group, "raw"):
+        return child(child(group, "raw", source), "X", source), "raw/var", ("raw",)
+    if has(obsm, layer):
+        node = child(obsm, layer, source)
+        return node, None, (f"embedding {layer!r} of obsm",)
+    known = [*(layers or ()), *(obsm or ())]
+    raise input_error(
+        source,
+        f"has no layer {layer!r}; it has {shown(known, 5) if known else 'none'}.",
+    )
+
+
+def _read_matrix(node: Any, source: str) -> Any:
+    if not hasattr(node, "keys"):
+        values = node[()]
+        if values.ndim != 2:
+            raise input_error(source, f"holds an array of shape {values.shape}.")
+        return values
+    encoding, shape = matrix_layout(node)
+    layouts = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array}
+    layouts |= {"csr": sp.csr_array, "csc": sp.csc_array}
+    if encoding not in layouts:
+        raise input_error(source, f"holds a matrix of unknown kind {encoding!r}.")
+    parts = [child(node, key, source) for key in ("data", "indices", "indptr")]
+    check_size(source, 16.0 * parts[0].size + 8.0 * float(np.max(shape)))
+    matrix = layouts[encoding](tuple(part[()] for part in parts), shape=shape)
+    # SciPy trusts what it is given; an index out of bounds would crash the process.
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _read_frame(
+    node: Any, source: str, *, columns: bool
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Index and, if asked for, columns of a stored data frame."""
+    if not hasattr(node, "keys"):  # files before anndata 0.7: one compound array
+        records = node[()]
+        names = list(records.dtype.names or [])
+        if not names:
+            raise input_error(source, f"{node.name} is no table.")
+        key = next((k for k in ("index", "_index") if k in names), names[0])
+        rest = {n: to_object_array(records[n]) for n in names if n != key and columns}
+        return id_strings(records[key]), rest
+    key = str(text(node.attrs.get("_index", "_index")))
+    ids = id_strings(_read_column(child(node, key, source), node, source))
+    rest = {}
+    for column in node if columns else []:
+        if column in (key, "__categories"):
+            continue
+        values = _read_column(child(node, column, source), node, source)
+        if values is not None and len(values) == len(ids):
+            rest[str(column)] = to_object_array(values)
+    return ids, rest
+
+
+def _read_column(node: Any, frame: Any, source: str) -> Any:
+    """One column of a data frame in any of its encodings; None if unknown."""
+    if hasattr(node, "keys"):
+        if has(node, "codes") and has(node, "categories"):
+            categories = _strings(child(node, "categories", source))
+            return _decode(child(node, "codes", source)[()], categories)
+        if has(node, "values") and has(node, "mask"):
+            values = to_object_array(_strings(child(node, "values", source)))
+            values[child(node, "mask", source)[()].astype(bool)] = None
+            return values
+        return None
+    name = node.name.split("/")[-1]
+    if has(frame, "__categories"):  # anndata 0.7
+        stored = child(frame, "__categories", source)
+        if has(stored, name):
+            return _decode(node[()], _strings(child(stored, name, source)))
+    return _strings(node)
+
+
+def _strings(node: Any) -> np.ndarray:
+    """Values of a dataset, text as str."""
+    if node.dtype.kind == "O":
+        return np.asarray(node.asstr(errors="replace")[()], dtype=object)
+    return np.atleast_1d(node[()])
+
+
+def _decode(codes: np.ndarray, categories: np.ndarray) -> np.ndarray:
+    values = np.empty(len(codes), dtype=object)
+    known = (codes >= 0) & (codes < len(categories))
+    values[known] = to_object_array(categories)[codes[known]]
+    return values
+
+
+def _with_shared_metadata(
+    tables: list[FileTable], file: Any, source: str
+) -> list[FileTable]:
+    """Add the columns that MuData keeps for all samples to every modality."""
+    if not has(file, "obs"):
+        return tables
+    ids, columns = _read_frame(child(file, "obs", source), source, columns=True)
+    if len(set(ids.tolist())) < len(ids):
+        return tables
+    prefixes = tuple(f"{table.name}:" for table in tables)
+    for table in tables:
+        at = places(ids, table.ids, table.n_rows)
+        for key, values in columns.items():
+            # mudata repeats the columns of a modality under "name:column".
+            if not key.startswith(prefixes) and key not in table.metadata:
+                table.metadata[key] = aligned(values, at)
+    return tables
