@@ -209,6 +209,7 @@ class ParquetReader(RowReader):
         return np.append(np.unique(np.concatenate(at)), self.shape[0])
 
     def read_ids(self, start: int, stop: int) -> Iterator[np.ndarray]:
+        assert self.id_column is not None
         at = start
         for batch in self._batches(start, stop, [self.id_column]):
             ids = batch.column(0)

@@ -178,6 +178,7 @@ class ArrayReader(RowReader):
         return {**self.described("memory"), "digest": digest.hexdigest()}
 
     def read_ids(self, start: int, stop: int) -> Iterator[np.ndarray]:
+        assert self.ids is not None
         yield id_array(self.ids[start:stop], self.label)
 
 
