@@ -15,8 +15,8 @@ from sklearn.cluster import KMeans
 from common import PeakMemory, available, dataset, exponent, seconds, table
 from imvc import RISE
 from imvc.datasets import make_views, random_mask
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import squared_distances
-from imvc.kernels._scale import unit_rows
 from imvc.metrics import clustering_accuracy, nmi
 from imvc.scale import threaded_map
 

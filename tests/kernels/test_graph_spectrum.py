@@ -3,9 +3,8 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 
-from imvc.kernels import _graph_spectrum
-from imvc.kernels._graph_spectrum import graph_spectrum
-from imvc.kernels._laplacian import knn_graph, laplacian
+from imvc.kernels import _laplacian
+from imvc.kernels._laplacian import graph_spectrum, knn_graph, laplacian
 
 
 def clustered_graph(rng, sizes, *, apart):
@@ -45,7 +44,7 @@ def test_samples_without_edges_are_parts_of_their_own(rng):
 
 
 def test_a_spectrum_too_hard_for_lanczos_goes_to_the_general_solver(monkeypatch):
-    monkeypatch.setattr(_graph_spectrum, "_RESTARTS", 1)
+    monkeypatch.setattr(_laplacian, "_RESTARTS", 1)
     path = sp.diags([np.ones(399)] * 2, [-1, 1], format="csr")
     expected = 2 - 2 * np.cos(np.pi * np.arange(4) / 400)
     np.testing.assert_allclose(graph_spectrum(path, 4)[0], expected, atol=1e-10)

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc.datasets import make_views
-from imvc.kernels._laplacian import knn_graph, nearest_neighbors
-from imvc.kernels._neighbors import nearby_neighbors, neighbor_graph
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._laplacian import knn_graph, nearest_neighbors, neighbor_graph
+from imvc.kernels._neighbors import nearby_neighbors
 
 
 def recall(found, exact):

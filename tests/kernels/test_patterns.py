@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imvc.kernels._patterns import PatternGrams, group_rows, pattern_grams
+from imvc.kernels._patterns import PatternGrams, group_rows, leading_eigh, pattern_grams
 
 SIZES = (4, 3, 5)
 
@@ -130,3 +130,18 @@ def test_small_unsigned_indices_and_float32_weights_do_not_spoil_sums(rng):
     np.testing.assert_array_equal(a, b)
     sums = [w.sum(axis=1, dtype=np.float64) for _, w in small]
     assert a[:200, 200:].sum() == pytest.approx(sums[0] @ sums[1])
+
+
+def test_leading_eigh_is_descending_with_fixed_signs(rng):
+    M = rng.standard_normal((6, 6))
+    values, vectors = leading_eigh(M @ M.T, 4)
+    assert (np.diff(values) <= 0).all()
+    np.testing.assert_allclose(M @ M.T @ vectors, vectors * values, atol=1e-10)
+    largest = vectors[np.abs(vectors).argmax(axis=0), range(4)]
+    assert (largest > 0).all()
+
+
+def test_leading_eigh_of_zero_is_zero():
+    values, vectors = leading_eigh(np.zeros((3, 3)), 2)
+    assert not values.any()
+    assert not vectors.any()

@@ -3,8 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imvc.kernels._gram_svd import polar_factor
-from imvc.kernels._procrustes import generalized_power_iteration, tall_polar_factor
+from imvc.kernels._patterns import fix_signs
+from imvc.kernels._procrustes import (
+    generalized_power_iteration,
+    left_singular_vectors,
+    polar_factor,
+    tall_polar_factor,
+)
 
 
 @given(st.integers(1, 30), st.integers(1, 8), st.integers(0, 99))
@@ -46,3 +51,41 @@ def test_without_a_quadratic_term_it_is_procrustes(rng):
     B = rng.standard_normal((8, 3))
     Q, _ = generalized_power_iteration(np.zeros((8, 8)), B, np.eye(8, 3))
     np.testing.assert_allclose(Q, polar_factor(B), atol=1e-12)
+
+
+@given(st.integers(1, 30), st.integers(1, 8), st.integers(1, 8), st.integers(0, 99))
+def test_singular_vectors_equal_those_of_a_plain_svd(n, q, d, seed):
+    X = np.random.default_rng(seed).standard_normal((n, q))
+    U, s = left_singular_vectors(X, d)
+    U_ref, s_ref, _ = np.linalg.svd(X, full_matrices=False)
+    top = min(d, n, q)
+    np.testing.assert_allclose(s[:top], s_ref[:top], atol=1e-6)
+    np.testing.assert_allclose(U[:, :top], fix_signs(U_ref[:, :top]), atol=1e-5)
+    np.testing.assert_array_equal(U[:, top:], 0)
+
+
+@pytest.mark.parametrize("smallest", [1e-3, 1e-6, 1e-9])
+def test_small_singular_values_keep_their_digits(smallest, rng):
+    """Squaring would lose them; the QR route must not."""
+    U = np.linalg.qr(rng.standard_normal((40, 3)))[0]
+    V = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    X = U * [1, 0.5, smallest] @ V.T
+    left, s = left_singular_vectors(X, 3)
+    assert s[2] == pytest.approx(smallest, rel=1e-5)
+    np.testing.assert_allclose(left.T @ left, np.eye(3), atol=1e-6)
+
+
+def test_directions_without_rank_are_zero(rng):
+    X = np.outer(rng.standard_normal(20), rng.standard_normal(4))
+    U, s = left_singular_vectors(X, 3)
+    np.testing.assert_array_equal(U[:, 1:], 0)
+    np.testing.assert_array_equal(s[1:], 0)
+
+
+def test_polar_factor_is_the_nearest_orthonormal_matrix(rng):
+    X = rng.standard_normal((9, 3))
+    Q = polar_factor(X)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
+    for _ in range(20):
+        other = np.linalg.qr(rng.standard_normal((9, 3)))[0]
+        assert np.linalg.norm(X - Q) <= np.linalg.norm(X - other)

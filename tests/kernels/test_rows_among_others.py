@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from imvc.kernels import _tiles
-from imvc.kernels._bipartite import anchor_rows, knn_weights
+from imvc.kernels import _distances
+from imvc.kernels._anchor_graph import anchor_rows, knn_weights
 from imvc.kernels._distances import nearest_anchors, squared_distances
 from imvc.kernels._pca import centred_features, signed_root_rows
 
@@ -95,8 +95,8 @@ def test_weights_are_the_same_in_any_block(dtype, cuts, k, seed):
 
 
 def test_rows_are_the_same_where_blas_treats_them_differently(monkeypatch, seed):
-    monkeypatch.setattr(_tiles, "_TRIED", set())
-    monkeypatch.setattr(_tiles, "_rows_alike", lambda *arrays: False)
+    monkeypatch.setattr(_distances, "_TRIED", set())
+    monkeypatch.setattr(_distances, "_rows_alike", lambda *arrays: False)
     X, A = rows_and_anchors(seed, np.float32, 32, 100)
     assert_same_in_pieces(lambda X: anchor_rows(X, A, 5)[:2], X, [7, 600, 601])
 

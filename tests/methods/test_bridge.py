@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from bridge_oracle import bridge
 from imvc import AnchorBridge, as_views
 from imvc.datasets import class_dependent_mask, make_views, random_mask
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods._bridge_clusters import suggest
 from imvc.methods._bridge_guard import SizeTolerant, ascend, clusters_of, sums_of
 from imvc.methods._bridge_joint import JointGraph

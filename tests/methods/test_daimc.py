@@ -8,7 +8,7 @@ from scipy.linalg import solve_sylvester
 from sklearn.exceptions import ConvergenceWarning
 
 from imvc.datasets import make_views, random_mask
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods.daimc import (
     DAIMC,
     Factors,

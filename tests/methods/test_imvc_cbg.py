@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hard_views import hard_views
 from imvc.datasets import make_views
-from imvc.kernels._gram_svd import fix_signs
+from imvc.kernels._patterns import fix_signs
 from imvc.methods.imvc_cbg import IMVCCBG
 from imvc.methods.psimvc_pg import PSIMVCPG
 from imvc.metrics import adjusted_rand

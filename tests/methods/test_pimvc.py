@@ -5,8 +5,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from imvc import as_views
 from imvc.datasets import make_views
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._laplacian import knn_graph, laplacian
-from imvc.kernels._scale import unit_rows
 from imvc.methods import pimvc
 from imvc.methods.pimvc import (
     PIMVC,

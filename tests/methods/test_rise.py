@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from imvc import RISE, as_views
 from imvc.datasets import make_views, random_mask
-from imvc.kernels._bipartite import weights_to_csr
+from imvc.kernels._anchor_graph import weights_to_csr
 from imvc.methods import _anchor_graphs
 from imvc.metrics import adjusted_rand
 from rise_oracle import rise, smallest_cosine

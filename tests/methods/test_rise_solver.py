@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from imvc.datasets import random_mask
-from imvc.kernels._bipartite import inverse_sqrt_degrees
-from imvc.kernels._patterns import group_rows
+from imvc.kernels._patterns import group_rows, inverse_sqrt
 from imvc.methods._rise_first_order import solve_joint, solve_two_stage
 from imvc.methods._rise_solver import solve
 from imvc.scale import GraphRows, row_statistics
@@ -49,7 +48,7 @@ class Problem:
         self.rows = [self.graph(rng, y[h], m, k) for h, m in zip(self.h, sizes)]
         rows = GraphRows(self.mask, tuple(self.rows), ())
         grams = row_statistics(rows, sizes)
-        scales = [inverse_sqrt_degrees(grams.column_sums(v)) for v in range(len(sizes))]
+        scales = [inverse_sqrt(grams.column_sums(v)) for v in range(len(sizes))]
         self.grams = grams.scaled(scales)
         self.B = [
             group_rows([r], [m]).toarray() * s

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hard_views import hard_views
 from imvc.datasets import make_views, random_mask
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods.simvc_sa import (
     SIMVCSA,
     solve,

@@ -115,7 +115,7 @@ def test_rows_whose_sum_overflows_are_clean():
 
 
 def test_rows_are_found_across_blocks(monkeypatch):
-    monkeypatch.setattr("imvc.views._values.BLOCK_BYTES", 64)
+    monkeypatch.setattr("imvc.views._container.BLOCK_BYTES", 64)
     rng = np.random.default_rng(0)
     X = rng.random((50, 3))
     missing = rng.random(50) < 0.4

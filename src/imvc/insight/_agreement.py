@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.metrics import adjusted_mutual_info_score
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import nearest_anchors
 from imvc.kernels._pca import centred_features, principal_axes
-from imvc.kernels._scale import unit_rows
 from imvc.views import IncompleteViews
 
 __all__ = ["view_agreement"]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.kernels._anchor_graph import inverse
 from imvc.kernels._distances import block_slices
-from imvc.kernels._scale import inverse
 from imvc.views import IncompleteViews
 
 __all__ = [

@@ -13,25 +13,25 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from imvc.kernels._distances import block_slices, squared_distances
-from imvc.kernels._sample import random_rows
+from imvc.kernels._distances import block_slices, row_slices, squared_distances
 
 __all__ = [
     "ArrayRows",
     "KMeansResult",
     "RowBlocks",
-    "add_up",
     "assign",
     "kmeans",
     "kmeans_centers",
     "kmeans_plusplus",
     "kmeans_statistics",
     "lloyd",
+    "random_rows",
 ]
 
 START_ROWS = 10_000  # rows that the starts are tried on; all rows polish the best
 _BLOCK_ROWS = 16_384
 _SAME_INERTIA = 1e-6
+_PERMUTED = 1_000_000  # up to here a permutation of all rows costs nothing
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,11 @@ def kmeans_plusplus(X, k, rng):
     (scikit-learn's twin goes through float64 and is several times slower in float32).
     Where no distance is left, rows repeat.
     """
-    if not sp.issparse(X):
+    if sp.issparse(X):
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    else:
         X = X - X.mean(axis=0)  # the distances below then keep their digits
-    norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() if sp.issparse(X) else None
-    norms = np.einsum("ij,ij->i", X, X) if norms is None else norms
+        norms = np.einsum("ij,ij->i", X, X)
     trials = 2 + int(np.log(k))
     chosen = [int(rng.randint(X.shape[0]))]
     nearest = _distances_from(X, norms, chosen)[0]
@@ -214,7 +215,8 @@ def kmeans(X, k, *, n_init, random_state, max_iter=300, start_rows=START_ROWS, m
         start_rows=start_rows,
         map=map,
     )
-    parts = map(lambda rows: assign(X[rows], centers), _row_blocks(X.shape[0]))
+    blocks = row_slices(X.shape[0], _BLOCK_ROWS)
+    parts = map(lambda rows: assign(X[rows], centers), blocks)
     labels, distances = (np.concatenate(part) for part in zip(*parts))
     inertia = float(distances.sum(dtype=np.float64))
     return KMeansResult(centers, labels, inertia, n_iter)
@@ -240,32 +242,23 @@ class ArrayRows:
 
     def __init__(self, X, map=map):
         self.n, self._X, self._map = X.shape[0], X, map
-        self._blocks = [X[rows] for rows in _row_blocks(X.shape[0])]
+        self._blocks = [X[rows] for rows in row_slices(X.shape[0], _BLOCK_ROWS)]
 
     def take(self, rows):
         return self._X if rows is None else self._X[rows]
 
     def total(self, function):
-        return add_up(self._map(function, self._blocks))
+        return reduce(add_results, self._map(function, self._blocks))
 
     def collect(self, function):
         return list(self._map(function, self._blocks))
 
 
-def add_up(results):
-    """Sum of results of blocks, in their order; tuples are added entry by entry."""
-    return reduce(add_results, results)
-
-
 def add_results(a, b):
-    """``a + b``, of tuples entry by entry."""
+    """Sum of the results of two blocks; tuples are added entry by entry."""
     if isinstance(a, tuple):
         return tuple(add_results(x, y) for x, y in zip(a, b))
     return a + b
-
-
-def _row_blocks(n):
-    return [slice(i, min(i + _BLOCK_ROWS, n)) for i in range(0, n, _BLOCK_ROWS)]
 
 
 def _mean_variance(rows):
@@ -282,6 +275,17 @@ def _moments(X):
         return X.shape[0], np.asarray(X.sum(axis=0, dtype=np.float64)).ravel(), squares
     squares = np.einsum("ij,ij->", X, X, dtype=np.float64)
     return X.shape[0], X.sum(axis=0, dtype=np.float64), squares
+
+
+def random_rows(n, m, rng):
+    """``m`` distinct row numbers out of ``n``, ascending; beyond a million in O(m)."""
+    if n <= _PERMUTED or m > n // 10:
+        return np.sort(rng.choice(n, m, replace=False))
+    found = np.empty(0, np.int64)
+    while len(found) < m:
+        drawn = rng.randint(n, size=2 * m, dtype=np.int64)
+        found = np.unique(np.append(found, drawn))
+    return np.sort(rng.choice(found, m, replace=False))
 
 
 def _farthest_rows(rows, centers, count):

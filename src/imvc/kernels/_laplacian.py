@@ -4,23 +4,30 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
+from scipy.sparse.csgraph import connected_components
 
 from imvc.kernels._distances import block_slices, nearest_anchors, squared_distances
-from imvc.kernels._gram_svd import fix_signs
+from imvc.kernels._patterns import fix_signs
 
 __all__ = [
     "embed_graph",
+    "graph_spectrum",
     "heat_weights",
     "knn_graph",
     "laplacian",
     "largest_eigenvectors",
     "mean_distance",
     "nearest_neighbors",
+    "neighbor_graph",
     "normalized_adjacency",
+    "not_itself",
     "smallest_eigenvectors",
 ]
 
 _DENSE_SIZE = 1500  # up to here LAPACK on a dense copy beats Lanczos, and is certain
+_SPECTRUM_SIZE = 300  # the same where the null space is known (both measured)
+_DENSE_SHARE = 0.05  # more non-zeros than this, and LAPACK is the faster one
+_RESTARTS = 30  # of Lanczos beside the null space, before shift-invert takes over
 
 
 def nearest_neighbors(X, k):
@@ -48,10 +55,19 @@ def nearest_neighbors(X, k):
         return np.zeros((n, 0), np.int32), np.zeros((n, 0), X.dtype)
     A = X.toarray() if sp.issparse(X) else X
     indices, distances = nearest_anchors(X, A, k + 1)
-    # Among many duplicates a row may miss itself; then the farthest goes instead.
-    drop = indices == np.arange(n)[:, None]
+    kept = not_itself(indices)
+    return indices[kept].reshape(n, k), distances[kept].reshape(n, k)
+
+
+def not_itself(indices):
+    """All but one entry of every list of neighbours: True where it is another row.
+
+    Row i is the i-th candidate. Among many duplicates it may miss itself; then the
+    farthest goes instead.
+    """
+    drop = indices == np.arange(len(indices))[:, None]
     drop[:, -1] |= ~drop.any(axis=1)
-    return indices[~drop].reshape(n, k), distances[~drop].reshape(n, k)
+    return ~drop
 
 
 def mean_distance(X, rng=None, *, max_rows=3000):
@@ -85,11 +101,21 @@ def knn_graph(X, k, *, bandwidth=None):
     maximum); no self loops. Weights are 1, or `heat_weights` with ``bandwidth``.
     O(n^2 p) time, O(n k) memory. For k >= n - 1 the graph is complete.
     """
-    n = X.shape[0]
     indices, D = nearest_neighbors(X, k)
     weights = np.ones_like(D) if bandwidth is None else heat_weights(D, bandwidth)
-    indptr = np.arange(n + 1) * indices.shape[1]
-    W = sp.csr_matrix((weights.ravel(), indices.ravel(), indptr), shape=(n, n))
+    return neighbor_graph(indices, weights)
+
+
+def neighbor_graph(indices, weights=None):
+    """Symmetric graph (n, n), CSR, of lists of neighbours, each (n, k).
+
+    The weight, by default 1, where either row has the other in its list; the larger
+    where both have.
+    """
+    n, k = indices.shape
+    weights = np.ones(n * k) if weights is None else weights.ravel()
+    indptr = np.arange(n + 1) * k
+    W = sp.csr_matrix((weights, indices.ravel(), indptr), shape=(n, n))
     return W.maximum(W.T).tocsr()
 
 
@@ -149,7 +175,8 @@ def smallest_eigenvectors(L, c):
     if _is_large(L, c):
         # Just below zero, so that the shifted matrix is positive definite.
         shift = -1e-3 * (L.diagonal().mean() or 1.0)
-        found = _lanczos(L, c, sigma=shift, OPinv=_shifted_inverse(L, shift))
+        inverse = _shifted_inverse(L, shift)
+        found = _lanczos(L.astype(np.float64), c, sigma=shift, OPinv=inverse)
         if found is not None:
             return found
     values, vectors = scipy.linalg.eigh(_dense(L), subset_by_index=(0, c - 1))
@@ -173,7 +200,8 @@ def largest_eigenvectors(S, c, *, by="algebraic"):
         raise ValueError(f'by={by!r} must be "algebraic" or "magnitude".')
     n, found = S.shape[0], None
     if _is_large(S, c):
-        found = _lanczos(S, c, which="LA" if by == "algebraic" else "LM")
+        which = "LA" if by == "algebraic" else "LM"
+        found = _lanczos(S.astype(np.float64), c, which=which)
     if found is None:
         part = (n - c, n - 1) if by == "algebraic" else None
         driver = "evr" if part else "evd"
@@ -184,14 +212,72 @@ def largest_eigenvectors(S, c, *, by="algebraic"):
     return values[order], fix_signs(vectors[:, order])
 
 
+def graph_spectrum(W, c):
+    """The ``c`` smallest eigenpairs of the Laplacian of a sparse symmetric graph.
+
+    Parameters
+    ----------
+    W : sparse matrix of shape (n, n), non-negative
+    c : int, at most n
+
+    Returns
+    -------
+    values : float64 array of shape (c,), ascending
+    vectors : float64 array of shape (n, c), orthonormal, signs fixed
+
+    Notes
+    -----
+    The null space is spanned by the indicators of the connected parts, and Lanczos
+    steps, without a factorisation, find the rest beside it: O(nnz c) for a graph with
+    clusters. Of more than ``c`` parts the largest are taken. Graphs that are small or
+    not sparse, and spectra on which Lanczos is slow, go to `smallest_eigenvectors`.
+    """
+    n = W.shape[0]
+    if n <= max(_SPECTRUM_SIZE, 8 * c) or W.nnz > _DENSE_SHARE * n**2:
+        return smallest_eigenvectors(laplacian(W.toarray()), c)
+    N = part_indicators(W, c)
+    q = N.shape[1]
+    values, vectors = np.zeros(c), np.zeros((n, c))
+    vectors[:, :q] = N.toarray()
+    if q < c:
+        L = laplacian(W)
+        found = _lanczos_beside(L.astype(np.float64), N, c - q)
+        if found is None:
+            return smallest_eigenvectors(L, c)
+        values[q:], vectors[:, q:] = found
+    return values, fix_signs(vectors)
+
+
+def part_indicators(W, c):
+    """Unit-norm indicators of the (at most) ``c`` largest connected parts, CSC."""
+    n_parts, part = connected_components(W, directed=False)
+    sizes = np.bincount(part, minlength=n_parts)
+    chosen = np.argsort(-sizes, kind="stable")[:c]
+    columns = np.full(n_parts, -1)
+    columns[chosen] = np.arange(len(chosen))
+    rows = np.flatnonzero(columns[part] >= 0)
+    entries = 1 / np.sqrt(sizes[part[rows]])
+    shape = W.shape[0], len(chosen)
+    return sp.csc_matrix((entries, (rows, columns[part[rows]])), shape=shape)
+
+
+def _lanczos_beside(L, N, c):
+    """The ``c`` smallest eigenpairs of L orthogonal to its null vectors N, or None."""
+    n = L.shape[0]
+    # The spectrum ends below twice the largest degree: the null space goes there.
+    top = 2 * L.diagonal().max()
+    lifted = scipy.sparse.linalg.LinearOperator(
+        (n, n), lambda x: L @ x + top * (N @ (N.T @ x)), dtype=np.float64
+    )
+    return _lanczos(lifted, c, which="SA", ncv=max(40, 4 * c), maxiter=_RESTARTS)
+
+
 def _lanczos(S, c, **options):
-    """Ascending eigenpairs by ARPACK, or None where it gave up."""
+    """Ascending eigenpairs of a float64 matrix by ARPACK, or None where it gave up."""
     # The constant vector would be an eigenvector already; this start is not.
     start = np.sin(1.0 + np.arange(S.shape[0]))
     try:
-        values, vectors = scipy.sparse.linalg.eigsh(
-            S.astype(np.float64), c, v0=start, **options
-        )
+        values, vectors = scipy.sparse.linalg.eigsh(S, c, v0=start, **options)
     except RuntimeError:  # no convergence
         return None
     order = np.argsort(values, kind="stable")

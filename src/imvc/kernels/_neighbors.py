@@ -3,12 +3,12 @@
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._anchors import kmeans_anchors
+from imvc.kernels._anchor_graph import kmeans_anchors
 from imvc.kernels._distances import nearest_anchors
-from imvc.kernels._kmeans import assign
-from imvc.kernels._sample import random_rows
+from imvc.kernels._kmeans import assign, random_rows
+from imvc.kernels._laplacian import not_itself
 
-__all__ = ["nearby_neighbors", "neighbor_graph"]
+__all__ = ["nearby_neighbors"]
 
 CELL_ROWS = 128  # rows of a cell on average
 SEARCHED_ROWS = 4096  # rows that a row is compared with
@@ -70,14 +70,6 @@ def nearby_neighbors(X, k, rng, *, cell_rows=CELL_ROWS, searched_rows=SEARCHED_R
     return found
 
 
-def neighbor_graph(indices):
-    """Symmetric graph (n, n), CSR: 1 where either row has the other in its list."""
-    n, k = indices.shape
-    indptr = np.arange(n + 1) * k
-    W = sp.csr_matrix((np.ones(n * k), indices.ravel(), indptr), shape=(n, n))
-    return W.maximum(W.T).tocsr()
-
-
 def _cells(X, m, rng):
     """Rows of at most ``m`` k-means cells, none of them empty, and their centres."""
     n, size = X.shape[0], _SAMPLE_ROWS * m
@@ -94,7 +86,4 @@ def _among(X, own, candidates, k):
     A = X[candidates]
     A = A.toarray() if sp.issparse(A) else A
     near = nearest_anchors(X[own], A, min(k + 1, len(candidates)))[0]
-    # Among many duplicates a row may miss itself; then the farthest goes instead.
-    drop = near == np.arange(len(own))[:, None]
-    drop[:, -1] |= ~drop.any(axis=1)
-    return candidates[near[~drop].reshape(len(own), -1)]
+    return candidates[near[not_itself(near)].reshape(len(own), -1)]

@@ -1,4 +1,4 @@
-"""Additive statistics of incomplete anchor graphs, one group per missing pattern.
+"""Gram matrices of incomplete anchor graphs by missing pattern, and eigenvectors.
 
 A *pattern* is a tuple of view numbers; the samples observed in exactly these views
 form its group. The graph rows of a group stand side by side, Z_p = [Z_v : v in p]
@@ -7,15 +7,30 @@ grow with the number of samples, and it adds up over blocks of rows.
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
-__all__ = ["PatternGrams", "group_rows", "pattern_grams"]
+__all__ = [
+    "RANK_TOL",
+    "LargeGroup",
+    "PatternGrams",
+    "SmallGroup",
+    "fix_signs",
+    "group_rows",
+    "inverse_sqrt",
+    "leading_eigh",
+    "pattern_grams",
+]
 
 _FEW = 8  # with fewer than 1/8 as many weights as entries a sparse product is faster
+RANK_TOL = 1e-12  # eigenvalues at or below this share of the largest are noise
+_LANCZOS_SIZE, _LANCZOS_SHARE = 600, 12  # where a few of many vectors pay off
+_ALL_SHARE = 5  # from this share on, all vectors cost less than some of them
 
 
 def group_rows(graphs, sizes):
@@ -39,7 +54,7 @@ def group_rows(graphs, sizes):
 
 
 @dataclass(frozen=True)
-class _Rows:
+class SmallGroup:
     """Statistics of a small group: its rows, while these are fewer numbers than G_p.
 
     All rows have the same number of entries.
@@ -56,7 +71,7 @@ class _Rows:
         return np.asarray(self.rows.sum(axis=0)).ravel()
 
     def __add__(self, other):
-        if isinstance(other, _Rows):
+        if isinstance(other, SmallGroup):
             return _group(sp.vstack([self.rows, other.rows], format="csr"))
         return other + self
 
@@ -73,7 +88,7 @@ class _Rows:
     def scaled(self, scale):
         rows = self.rows.copy()
         rows.data *= scale[rows.indices]
-        return _Rows(rows)
+        return SmallGroup(rows)
 
     def to_tree(self):
         Z = self.rows
@@ -92,15 +107,15 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Gram:
-    """Statistics of a large group."""
+class LargeGroup:
+    """Statistics of a large group: its Gram matrix G_p."""
 
     count: int
     column_sums: np.ndarray
     gram: np.ndarray
 
     def __add__(self, other):
-        return _Gram(
+        return LargeGroup(
             self.count + other.count,
             self.column_sums + other.column_sums,
             self.gram + other.dense(),
@@ -117,22 +132,22 @@ class _Gram:
 
     def scaled(self, scale):
         gram = self.gram * scale[:, None] * scale
-        return _Gram(self.count, self.column_sums * scale, gram)
+        return LargeGroup(self.count, self.column_sums * scale, gram)
 
 
 def _group(rows):
     """Statistics of the rows of a pattern, in the smaller of the two forms."""
-    small = _Rows(rows)
+    small = SmallGroup(rows)
     if rows.nnz < rows.shape[1] ** 2:
         return small
-    return _Gram(small.count, small.column_sums, small.dense())
+    return LargeGroup(small.count, small.column_sums, small.dense())
 
 
 def _group_of(graphs, sizes):
-    """The same from graph rows; of a Gram matrix only the upper blocks are computed."""
+    """Statistics of graph rows; of a Gram matrix only the upper blocks are computed."""
     n, width = len(graphs[0][0]), sum(sizes)
     if n * sum(indices.shape[1] for indices, _ in graphs) < width**2:
-        return _Rows(group_rows(graphs, sizes))
+        return SmallGroup(group_rows(graphs, sizes))
     # Turned, so that every step below runs over long contiguous arrays.
     turned = [
         (np.array(i.T, np.int32, order="C"), np.array(w.T, np.float64, order="C"))
@@ -147,7 +162,7 @@ def _group_of(graphs, sizes):
             gram[at[u], at[v]] = _cross_gram(graph, turned[v], m, sizes[v])
             gram[at[v], at[u]] = gram[at[u], at[v]].T
     sums = [_add_up(i, w, m) for (i, w), m in zip(turned, sizes)]
-    return _Gram(n, np.concatenate(sums), gram)
+    return LargeGroup(n, np.concatenate(sums), gram)
 
 
 def _own_gram(graph, m):
@@ -246,7 +261,7 @@ class PatternGrams:
         K = np.zeros((M, M))
         for p in self.patterns:
             columns, group = self.columns(p), self.groups[p]
-            if isinstance(group, _Rows):
+            if isinstance(group, SmallGroup):
                 small.append(group.spread(columns, M))
             else:
                 K[np.ix_(columns, columns)] += group.dense()
@@ -257,15 +272,12 @@ class PatternGrams:
 
     def to_tree(self):
         """Arrays in lists and tuples, for files; `from_tree` is the inverse."""
-        groups = []
-        for p, group in self.groups.items():
-            groups.append((p, group.to_tree()))
-        return self.sizes, groups
+        return self.sizes, [(p, group.to_tree()) for p, group in self.groups.items()]
 
     @classmethod
     def from_tree(cls, tree):
         sizes, found = tree
-        kinds = {3: _Gram, 4: _Rows.from_tree}
+        kinds = {3: LargeGroup, 4: SmallGroup.from_tree}
         return cls(sizes, {p: kinds[len(parts)](*parts) for p, parts in found})
 
     def densified(self):
@@ -273,7 +285,7 @@ class PatternGrams:
         return PatternGrams(
             self.sizes,
             {
-                p: _Gram(group.count, group.column_sums, group.dense())
+                p: LargeGroup(group.count, group.column_sums, group.dense())
                 for p, group in self.groups.items()
             },
         )
@@ -301,8 +313,8 @@ class PatternGrams:
         )
 
 
-def pattern_grams(groups, sizes, map=map):
-    """PatternGrams of blocks of graph rows.
+def pattern_grams(groups, sizes):
+    """PatternGrams of blocks of graph rows, added in their order.
 
     Parameters
     ----------
@@ -310,12 +322,69 @@ def pattern_grams(groups, sizes, map=map):
         ``graphs`` holds, for the views of the pattern, the (indices, weights) of the
         same samples; a pattern may come in several blocks.
     sizes : tuple of int
-    map : callable
-        Like the built-in; blocks are added in their order whatever it does.
     """
+    total = PatternGrams(sizes, {})
+    for p, graphs in groups:
+        total += PatternGrams(sizes, {p: _group_of(graphs, [sizes[v] for v in p])})
+    return total
 
-    def block(item):
-        p, graphs = item
-        return PatternGrams(sizes, {p: _group_of(graphs, [sizes[v] for v in p])})
 
-    return reduce(PatternGrams.__add__, map(block, groups), PatternGrams(sizes, {}))
+def leading_eigh(S, d):
+    """The ``d`` leading eigenpairs of a symmetric positive semi-definite ``S``.
+
+    Returns
+    -------
+    values : ndarray of shape (d,), descending
+    vectors : ndarray of shape (q, d)
+
+    Directions with eigenvalues at or below 1e-12 of the largest (or beyond q) carry
+    no information: both value and vector are zero there. Signs are fixed. O(q^3), or
+    O(q^2 d) by Lanczos iteration, to machine precision, for few of many.
+    """
+    q = S.shape[0]
+    top = min(d, q)
+    values = np.zeros(d)
+    vectors = np.zeros((q, d))
+    if top:
+        found, Q = _largest(S, q, top)
+        Q = fix_signs(Q)
+        kept = found > RANK_TOL * max(found[0], 0)
+        values[:top][kept] = found[kept]
+        vectors[:, :top][:, kept] = Q[:, kept]
+    return values, vectors
+
+
+def _largest(S, q, top):
+    """The ``top`` largest eigenpairs, descending."""
+    if q >= _LANCZOS_SIZE and _LANCZOS_SHARE * top <= q:
+        start = np.sin(1.0 + np.arange(q))  # any fixed vector that is no eigenvector
+        try:
+            found, Q = scipy.sparse.linalg.eigsh(S, top, which="LA", v0=start)
+        except scipy.sparse.linalg.ArpackError:
+            pass
+        else:
+            order = np.argsort(-found, kind="stable")
+            return found[order], Q[:, order]
+    if _ALL_SHARE * top >= q:
+        found, Q = scipy.linalg.eigh(S, driver="evd")
+        return found[: -top - 1 : -1], Q[:, : -top - 1 : -1]
+    found, Q = scipy.linalg.eigh(S, subset_by_index=(q - top, q - 1), driver="evr")
+    return found[::-1], Q[:, ::-1]
+
+
+def fix_signs(V):
+    """Columns of ``V`` with their entry of largest magnitude made positive."""
+    if V.size == 0:
+        return V
+    largest = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
+    return V * np.where(largest < 0, -1.0, 1.0)
+
+
+def inverse_sqrt(values):
+    """Entrywise ``values^{-1/2}``, 0 where a value is 0.
+
+    So a direction without information, or an anchor that nobody uses, drops out.
+    """
+    result = np.zeros_like(values)
+    np.divide(1, np.sqrt(values), out=result, where=values > 0)
+    return result

@@ -7,9 +7,9 @@ with the features are products with x and a rank-one correction.
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._gram_svd import fix_signs, leading_eigh
-from imvc.kernels._scale import inverse, row_norms, unit_rows
-from imvc.kernels._tiles import row_products
+from imvc.kernels._anchor_graph import inverse, row_norms, unit_rows
+from imvc.kernels._distances import row_products
+from imvc.kernels._patterns import fix_signs, leading_eigh
 
 __all__ = ["centred_features", "principal_axes", "signed_root_rows"]
 

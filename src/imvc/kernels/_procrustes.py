@@ -1,12 +1,45 @@
-"""Maxima over matrices with orthonormal columns."""
+"""Orthonormal factors of tall matrices, and maxima over such matrices."""
 
 import numpy as np
 
-from imvc.kernels._gram_svd import polar_factor
+from imvc.kernels._patterns import RANK_TOL, fix_signs, inverse_sqrt, leading_eigh
 
-__all__ = ["generalized_power_iteration", "tall_polar_factor"]
+__all__ = [
+    "generalized_power_iteration",
+    "left_singular_vectors",
+    "polar_factor",
+    "tall_polar_factor",
+]
 
-_GRAM_TOL = 1e-8  # worse conditioned Gram matrices go to the SVD
+_POLAR_TOL = 1e-8  # worse conditioned Gram matrices go to the SVD
+_GRAM_TOL = 1e-10  # below this share, squaring has cost too many digits
+
+
+def left_singular_vectors(X, d):
+    """The ``d`` leading left singular vectors and values of a tall dense ``X``.
+
+    Through eigh of ``X'X`` (q x q), O(n q^2); where the d-th eigenvalue falls below
+    1e-10 of the first, squaring has lost it, and QR followed by an SVD of R is used.
+    Directions of rank zero are zero columns with value zero.
+    """
+    X = np.asarray(X)
+    values, V = leading_eigh(X.T.astype(np.float64) @ X, d)
+    if values[-1] > _GRAM_TOL * values[0]:
+        return fix_signs(X @ (V * inverse_sqrt(values))), np.sqrt(values)
+    Q, R = np.linalg.qr(X.astype(np.float64))
+    left, s, _ = np.linalg.svd(R, full_matrices=False)
+    top = min(d, s.size)
+    kept = s[:top] > RANK_TOL * s[0]
+    U, singular = np.zeros((X.shape[0], d)), np.zeros(d)
+    U[:, :top][:, kept] = fix_signs(Q @ left[:, :top][:, kept])
+    singular[:top][kept] = s[:top][kept]
+    return U, singular
+
+
+def polar_factor(X):
+    """The orthonormal factor ``U T'`` of the thin SVD ``X = U S T'``: Procrustes."""
+    U, _, Vt = np.linalg.svd(X, full_matrices=False)
+    return U @ Vt
 
 
 def tall_polar_factor(X):
@@ -19,7 +52,7 @@ def tall_polar_factor(X):
     X = np.asarray(X)
     if X.shape[0] >= X.shape[1] > 0:
         values, Q = np.linalg.eigh(X.T.astype(np.float64) @ X)
-        if values[0] > _GRAM_TOL * values[-1]:
+        if values[0] > _POLAR_TOL * values[-1]:
             return (X @ (Q / np.sqrt(values) @ Q.T)).astype(X.dtype, copy=False)
     return polar_factor(X)
 

@@ -6,10 +6,15 @@ from functools import reduce
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._anchors import das_anchors, kmeans_anchors
-from imvc.kernels._bipartite import anchor_rows
-from imvc.kernels._sample import random_rows
-from imvc.kernels._scale import column_moments, merge_moments, scale_rows
+from imvc.kernels._anchor_graph import (
+    anchor_rows,
+    column_moments,
+    das_anchors,
+    kmeans_anchors,
+    merge_moments,
+    scale_rows,
+)
+from imvc.kernels._kmeans import random_rows
 from imvc.scale import graph_rows, map_observed
 
 ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing

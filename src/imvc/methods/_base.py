@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import kmeans
-from imvc.kernels._scale import unit_rows
 from imvc.metrics import pattern_leakage
 from imvc.scale import threaded_map
 from imvc.views import as_views

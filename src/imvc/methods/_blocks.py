@@ -21,9 +21,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import add_results, assign, kmeans_centers
 from imvc.kernels._patterns import PatternGrams
-from imvc.kernels._scale import unit_rows
 from imvc.methods._base import draw_seed, warn_user
 from imvc.methods._inductive import InductiveClusterer
 from imvc.methods._persistence import write_model

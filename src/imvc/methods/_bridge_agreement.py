@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from imvc.kernels._bipartite import inverse_sqrt_degrees, weights_to_csr
-from imvc.kernels._gram_svd import RANK_TOL, inverse_sqrt, leading_eigh
+from imvc.kernels._anchor_graph import weights_to_csr
+from imvc.kernels._patterns import RANK_TOL, inverse_sqrt, leading_eigh
 
 FLOOR = 0.01  # agreement of views that do not agree, or share too few samples
 _CLIP = 2.5  # root mean squares; beyond, two or three samples can fake agreement
@@ -26,7 +26,7 @@ def spectrum(gram, degrees, c):
     T : ndarray of shape (m, c)
         Left singular vectors as functions of graph rows: E = Z T.
     """
-    scale = inverse_sqrt_degrees(degrees)
+    scale = inverse_sqrt(degrees)
     values, Q = leading_without_constant(gram, degrees, scale, c)
     return values, scale[:, None] * Q * inverse_sqrt(values)
 

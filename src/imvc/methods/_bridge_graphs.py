@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._anchors import kmeans_anchors
-from imvc.kernels._bipartite import anchor_rows
+from imvc.kernels._anchor_graph import anchor_rows, kmeans_anchors
+from imvc.kernels._kmeans import random_rows
 from imvc.kernels._pca import centred_features, principal_axes, signed_root_rows
-from imvc.kernels._sample import random_rows
 from imvc.scale import graph_rows
 
 VARIANTS = (False, True)  # whether features are rooted first: linear, sqrt

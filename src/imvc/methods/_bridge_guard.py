@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._kmeans import kmeans_centers
-from imvc.kernels._scale import unit_rows
 from imvc.methods._bridge_clusters import assign_in_turn
 
 _MAX_ROUNDS, _PATIENCE = 60, 5

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from imvc.kernels._bipartite import weights_to_csr
+from imvc.kernels._anchor_graph import weights_to_csr
 from imvc.kernels._distances import block_slices
 from imvc.scale import embed_rows
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
 
 __all__ = ["embed_parts", "place_part", "place_parts", "side_by_side"]
 

@@ -4,9 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from imvc.kernels._bipartite import inverse_sqrt_degrees
-from imvc.kernels._gram_svd import inverse_sqrt
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._patterns import inverse_sqrt
 from imvc.methods._blocks import with_nothing
 from imvc.methods._bridge_agreement import leading_without_constant
 from imvc.methods._bridge_joint import JointGraph, many_patterns
@@ -37,7 +36,7 @@ def joint_statistics(runner, joint, evidence):
 
 def joint_spectrum(joint, N, degrees, K):
     """Step 5: squared singular values of B and W with u_j = R W_j, without u_0."""
-    scale = inverse_sqrt_degrees(degrees) * joint.factors
+    scale = inverse_sqrt(degrees) * joint.factors
     values, Q = leading_without_constant(N, degrees, scale, K)
     kept = values > 0
     values, Q = values[kept], Q[:, kept]

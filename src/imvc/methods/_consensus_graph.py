@@ -1,6 +1,6 @@
 """What IMVC-CBG and PSIMVC-PG share: from views to one graph to its singular vectors.
 
-Both alternate `imvc.kernels._graph_factor.consensus_graph` from a graph that ties one
+Both alternate `imvc.methods._graph_factor.consensus_graph` from a graph that ties one
 chosen sample, the seed, to every anchor.
 """
 
@@ -10,8 +10,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from imvc.kernels._gram_svd import left_singular_vectors
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._procrustes import left_singular_vectors
 from imvc.methods._base import MultiViewClusterer
 
 # Exponent of r_v^2 in the view weights: 1/r_v as published programs, 1/r_v^2 exactly.

@@ -19,7 +19,7 @@ factor of about 3; data that are hard to cluster take longer, and machines diffe
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from imvc.kernels._memory import available_memory
+from imvc.methods._free_memory import available_memory
 from imvc.methods._registry import METHODS, get_method
 
 __all__ = ["Cost", "check_fits", "estimate_cost"]

@@ -10,7 +10,7 @@ K_v = B_v'F_v, and C_p is the mean over the views of p.
 
 import numpy as np
 
-from imvc.kernels._gram_svd import inverse_sqrt, leading_eigh
+from imvc.kernels._patterns import inverse_sqrt, leading_eigh
 from imvc.methods._consensus import Consensus
 
 _POWER_STEPS, _POWER_TOL = 50, 1e-6

@@ -11,10 +11,14 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.neighbors import NearestNeighbors
 
-from imvc.kernels._bipartite import knn_weights, weights_to_csr
-from imvc.kernels._gram_svd import fix_signs, left_singular_vectors
-from imvc.kernels._procrustes import generalized_power_iteration
-from imvc.kernels._scale import column_moments, scale_rows
+from imvc.kernels._anchor_graph import (
+    column_moments,
+    knn_weights,
+    scale_rows,
+    weights_to_csr,
+)
+from imvc.kernels._patterns import fix_signs
+from imvc.kernels._procrustes import generalized_power_iteration, left_singular_vectors
 
 _DENSE_ROWS = 200  # up to here a dense eigenproblem is quicker than Lanczos
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from imvc.kernels._gram_svd import inverse_sqrt, leading_eigh
+from imvc.kernels._patterns import inverse_sqrt, leading_eigh
 from imvc.methods._consensus import Consensus
 
 __all__ = ["identity_start", "solve"]

@@ -25,8 +25,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from imvc.kernels._sample import random_rows
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._kmeans import random_rows
 from imvc.methods._base import warn_user
 from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
 from imvc.methods._bridge_clusters import (

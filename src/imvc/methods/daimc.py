@@ -21,10 +21,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import Interval
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._factor import factor_residual, solve_low_rank_sylvester
 from imvc.kernels._filled_kmeans import filled_kmeans
-from imvc.kernels._scale import unit_rows
 from imvc.methods._base import MultiViewClusterer
 
 _STARTS = 20  # k-means starts per view

@@ -25,6 +25,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._laplacian import (
     embed_graph,
@@ -33,12 +34,11 @@ from imvc.kernels._laplacian import (
     mean_distance,
     normalized_adjacency,
 )
-from imvc.kernels._memory import check_memory
-from imvc.kernels._scale import unit_rows
 from imvc.kernels._shrink import shrink_groups
 from imvc.kernels._simplex import project_simplex
 from imvc.kernels._tensor import shrink_tensor_svd
 from imvc.methods._base import MultiViewClusterer
+from imvc.methods._free_memory import check_memory
 
 _MU, _RHO, _MU_MAX = 2.0, 1.2, 1e10  # first penalty, its growth, its bound
 _RANK_WEIGHT = 4.0  # of ||Z||_T; implied by the release, whose parameters assume it

@@ -26,13 +26,17 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices, squared_distances
-from imvc.kernels._graph_spectrum import graph_spectrum
-from imvc.kernels._laplacian import embed_graph, knn_graph, mean_distance
-from imvc.kernels._memory import check_memory
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._laplacian import (
+    embed_graph,
+    graph_spectrum,
+    knn_graph,
+    mean_distance,
+)
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 from imvc.methods._base import MultiViewClusterer
+from imvc.methods._free_memory import check_memory
 
 _NULL_TOL = 1e-6  # eigenvalues up to here count as the null space, as in the release
 _MIN_ITER = 4  # before this the release does not stop

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from imvc.kernels._anchor_graph import column_moments, merge_moments, unit_rows
 from imvc.kernels._distances import block_slices
-from imvc.kernels._memory import check_memory
-from imvc.kernels._scale import column_moments, merge_moments, unit_rows
+from imvc.methods._free_memory import check_memory
 from imvc.methods._inductive import InductiveClusterer
 from imvc.scale import map_observed
 

@@ -17,7 +17,7 @@ pp. 9776-9785. Specification: docs/methods/imvc_cbg.md.
     lambda   ridge                               penalty on the graph
     k, m     n_clusters, n_anchors
 
-The sweep (W, A, Z, alpha) is `imvc.kernels._graph_factor.consensus_graph`, one function
+The sweep (W, A, Z, alpha) is `imvc.methods._graph_factor.consensus_graph`, one function
 for each update: PSIMVC-PG takes the same one without the ridge.
 """
 
@@ -25,8 +25,8 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval
 
-from imvc.kernels._graph_factor import consensus_graph
 from imvc.methods._consensus_graph import POWERS, ConsensusGraphClusterer
+from imvc.methods._graph_factor import consensus_graph
 
 
 class IMVCCBG(ConsensusGraphClusterer):

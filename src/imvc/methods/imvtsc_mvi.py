@@ -26,18 +26,18 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._laplacian import (
     embed_graph,
     knn_graph,
     largest_eigenvectors,
     normalized_adjacency,
 )
-from imvc.kernels._memory import check_memory
-from imvc.kernels._scale import unit_rows
 from imvc.kernels._shrink import soft_threshold
 from imvc.kernels._simplex import project_simplex
 from imvc.kernels._tensor import shrink_tensor_svd
 from imvc.methods._base import MultiViewClusterer
+from imvc.methods._free_memory import check_memory
 
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
 _STACKS = 7  # arrays of n_views * n^2 doubles that exist at once, measured

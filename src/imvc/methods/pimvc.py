@@ -25,10 +25,11 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from imvc.kernels._gram_svd import RANK_TOL, fix_signs, inverse_sqrt, polar_factor
-from imvc.kernels._laplacian import embed_graph, knn_graph, laplacian
-from imvc.kernels._neighbors import nearby_neighbors, neighbor_graph
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._laplacian import embed_graph, knn_graph, laplacian, neighbor_graph
+from imvc.kernels._neighbors import nearby_neighbors
+from imvc.kernels._patterns import RANK_TOL, fix_signs, inverse_sqrt
+from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._spd import spd_solver
 from imvc.methods._base import MultiViewClusterer, draw_seed
 

@@ -17,12 +17,12 @@ Specification: docs/methods/psimvc_pg.md.
     alpha    alpha (V,), `view_weights_`         weights of the views
     k        n_clusters                          clusters = prototypes = dimensions
 
-The sweep (W, A, Z, alpha) is `imvc.kernels._graph_factor.consensus_graph`, one function
+The sweep (W, A, Z, alpha) is `imvc.methods._graph_factor.consensus_graph`, one function
 for each update: IMVC-CBG takes the same one with a ridge.
 """
 
-from imvc.kernels._graph_factor import consensus_graph
 from imvc.methods._consensus_graph import POWERS, ConsensusGraphClusterer
+from imvc.methods._graph_factor import consensus_graph
 
 
 class PSIMVCPG(ConsensusGraphClusterer):

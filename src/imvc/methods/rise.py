@@ -25,7 +25,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from imvc.kernels._bipartite import inverse_sqrt_degrees
+from imvc.kernels._patterns import inverse_sqrt
 from imvc.methods._anchor_graphs import AnchorGraphs, choose_anchors
 from imvc.methods._base import draw_seed, warn_user
 from imvc.methods._blocks import BlockClusterer, Trained, with_nothing
@@ -311,7 +311,7 @@ class RISE(BlockClusterer):
                 grams = runner.total(
                     "started-statistics", partial(row_statistics, sizes=sizes), rows
                 )
-        scales = [inverse_sqrt_degrees(grams.column_sums(v)) for v in range(n_views)]
+        scales = [inverse_sqrt(grams.column_sums(v)) for v in range(n_views)]
         scales += [np.ones(d)] * started
         with self._stage("solve"):
             consensus = self._solve(grams.scaled(scales), n_views)

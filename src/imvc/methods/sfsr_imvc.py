@@ -34,10 +34,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
-from imvc.kernels._gram_svd import fix_signs, left_singular_vectors
-from imvc.kernels._procrustes import tall_polar_factor
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._patterns import fix_signs
+from imvc.kernels._procrustes import left_singular_vectors, tall_polar_factor
 from imvc.kernels._shrink import soft_threshold
 from imvc.kernels._tensor import fit_tensor_ring, random_ring_cores
 from imvc.methods._base import MultiViewClusterer, draw_seed

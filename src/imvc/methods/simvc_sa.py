@@ -27,17 +27,20 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from imvc.kernels._gram_svd import left_singular_vectors, polar_factor
-from imvc.kernels._graph_factor import (
+from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._procrustes import (
+    left_singular_vectors,
+    polar_factor,
+    tall_polar_factor,
+)
+from imvc.kernels._simplex import inverse_power_weights, project_simplex
+from imvc.methods._base import MultiViewClusterer
+from imvc.methods._graph_factor import (
     graph_sums,
     settled,
     squared_norm,
     squared_residuals,
 )
-from imvc.kernels._procrustes import tall_polar_factor
-from imvc.kernels._scale import unit_rows
-from imvc.kernels._simplex import inverse_power_weights, project_simplex
-from imvc.methods._base import MultiViewClusterer
 
 
 class SIMVCSA(MultiViewClusterer):

@@ -26,14 +26,14 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import squared_distances
-from imvc.kernels._gram_svd import polar_factor
 from imvc.kernels._laplacian import knn_graph, laplacian, smallest_eigenvectors
-from imvc.kernels._memory import check_memory
-from imvc.kernels._scale import unit_rows
+from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 from imvc.kernels._spd import spd_solver
 from imvc.methods._base import MultiViewClusterer
+from imvc.methods._free_memory import check_memory
 
 _NEAREST = 1e-10  # distances in the embedding are not taken to be smaller
 _SQUARES = 9  # n x n arrays of doubles alive at the peak, measured

@@ -1,7 +1,8 @@
-"""Scores from mutual information."""
+"""The contingency table that every metric reads, and scores from its information."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -9,15 +10,71 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics.cluster import expected_mutual_information
 
-from imvc.metrics._contingency import (
-    Contingency,
-    contingency,
-    contingency_of,
-    encode_labels,
-)
+from imvc.metrics._labels import encode_labels, encode_patterns
 
 Average = Literal["max", "arithmetic", "geometric", "min"]
 _EXACT_SAMPLES = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Contingency:
+    """N_ij = number of samples of class i in cluster j, the nonzero cells only.
+
+    Sparse by construction, so that two labelings of a million singletons need a million
+    cells, not their square.
+    """
+
+    row: NDArray[np.int64]
+    col: NDArray[np.int64]
+    count: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    """Samples per class, the row sums."""
+    clusters: NDArray[np.int64]
+    """Samples per cluster, the column sums."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples counted."""
+        return int(self.classes.sum())
+
+    @property
+    def is_bijection(self) -> bool:
+        """Whether the two labelings are the same partition."""
+        return len(self.count) == len(self.classes) == len(self.clusters)
+
+    def toarray(self) -> NDArray[np.int64]:
+        """Return the dense table, classes in rows and clusters in columns."""
+        table = np.zeros((len(self.classes), len(self.clusters)), dtype=np.int64)
+        table[self.row, self.col] = self.count
+        return table
+
+
+def contingency(labels_true: ArrayLike, labels_pred: ArrayLike) -> Contingency:
+    """Count the samples of every (class, cluster) pair; O(n log n)."""
+    true = encode_labels(labels_true, "labels_true")
+    pred = encode_labels(labels_pred, "labels_pred")
+    if len(true) != len(pred):
+        raise ValueError(
+            f"labels_true has {len(true)} labels and labels_pred has {len(pred)}; "
+            "pass one label per sample in both, in the same order."
+        )
+    n_clusters = int(pred.max()) + 1
+    cells, count = np.unique(true * n_clusters + pred, return_counts=True)
+    return Contingency(
+        row=cells // n_clusters,
+        col=cells % n_clusters,
+        count=count.astype(np.int64),
+        classes=np.bincount(true).astype(np.int64),
+        clusters=np.bincount(pred).astype(np.int64),
+    )
+
+
+def contingency_of(counts: ArrayLike) -> Contingency:
+    """Contingency of a table of counts, without its empty rows and columns."""
+    table = np.asarray(counts, np.int64)
+    table = table[table.any(axis=1)][:, table.any(axis=0)]
+    row, col = np.nonzero(table)
+    return Contingency(row, col, table[row, col], table.sum(axis=1), table.sum(axis=0))
 
 
 def nmi(
@@ -97,7 +154,7 @@ def pattern_leakage(labels: ArrayLike, mask: ArrayLike) -> float:
     0.0
     """
     codes = encode_labels(labels, "labels")
-    patterns = _pattern_codes(mask, len(codes))
+    patterns = encode_patterns(mask, len(codes))
     return adjusted_information_of(contingency(codes, patterns))
 
 
@@ -157,20 +214,3 @@ def _mutual_information(table: Contingency) -> float:
     share = table.count / n
     independent = (table.classes[table.row] / n) * (table.clusters[table.col] / n)
     return float(share @ np.log(share / independent))
-
-
-def _pattern_codes(mask: ArrayLike, n_samples: int) -> NDArray[np.int64]:
-    """Number the distinct rows of a mask."""
-    observed = np.asarray(mask)
-    if observed.ndim != 2 or len(observed) != n_samples:
-        raise ValueError(
-            f"mask has shape {observed.shape}; pass (n_samples, n_views) with the "
-            f"{n_samples} samples of labels in rows."
-        )
-    if observed.dtype != bool and not np.isin(observed, (0, 1)).all():
-        raise ValueError("mask must hold True/False or 1/0 only, 1 = observed.")
-    codes = np.zeros(n_samples, dtype=np.int64)
-    # Eight views per byte; renumbering after each byte keeps codes below n_samples.
-    for byte in np.packbits(observed.astype(bool), axis=1).T:
-        codes = np.unique(codes * 256 + byte, return_inverse=True)[1]
-    return codes

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from imvc.metrics._contingency import Contingency, contingency, contingency_of
-from imvc.metrics._information import nmi_of
+from imvc.metrics._information import Contingency, contingency, contingency_of, nmi_of
 
 
 class PairScores(NamedTuple):

@@ -9,10 +9,14 @@ import scipy.sparse as sp
 
 from imvc.scale._block_checks import check_rows, refuse_uncovered
 from imvc.scale._source import BlockError, BlockSource
-from imvc.views import IncompleteViews, ViewSchema
-from imvc.views._container import read_only
-from imvc.views._validate import _check_features, _named_entries
-from imvc.views._values import float_dtype
+from imvc.views import (
+    IncompleteViews,
+    ViewSchema,
+    check_features,
+    float_dtype,
+    named_entries,
+    read_only,
+)
 
 __all__ = [
     "DaskSource",
@@ -44,7 +48,7 @@ class DaskSource(BlockSource):
     def __init__(
         self, Xs: Any, mask: Any = None, like: ViewSchema | None = None
     ) -> None:
-        names, entries = _named_entries(Xs, like)
+        names, entries = named_entries(Xs, like)
         given = {
             name: _checked(X, f"view {name!r}")
             for name, X in zip(names, entries)
@@ -67,7 +71,7 @@ class DaskSource(BlockSource):
         self._tasks: dict = {}
         for v, X in enumerate(arrays):
             if X is not None and like is not None:
-                _check_features(self, v, like, v)  # type: ignore[arg-type]
+                check_features(self, v, like, v)
 
     @property
     def fingerprint(self) -> dict[str, Any]:

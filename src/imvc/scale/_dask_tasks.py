@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from imvc.kernels._kmeans import add_results
-from imvc.kernels._patterns import PatternGrams, _Gram, _Rows
+from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
 from imvc.scale._graphs import GraphRows
 from imvc.views import IncompleteViews, stack_samples
 
@@ -122,7 +122,7 @@ def _tell_sizes():
     def of_fields(value):
         return sum(sizeof(own) for own in vars(value).values())
 
-    for kind in (GraphRows, IncompleteViews, PatternGrams, _Gram, _Rows):
+    for kind in (GraphRows, IncompleteViews, PatternGrams, LargeGroup, SmallGroup):
         sizeof.register(kind)(of_fields)
 
 

@@ -159,7 +159,7 @@ def _open_files(names, entries, mask, memory_budget, work_dir, like):
     if like is not None:
         for v, view in enumerate(views):
             if view.rows is not None:
-                check_features(source, v, like, v)  # type: ignore[arg-type]
+                check_features(source, v, like, v)
     return source
 
 

@@ -4,10 +4,12 @@ People use `as_views` and `IncompleteViews`; the rest of what is listed here ser
 other rooms of the package.
 """
 
+from imvc.views._conform import check_features, check_known
 from imvc.views._container import (
     IncompleteViews,
     Pattern,
     ViewSchema,
+    float_dtype,
     group_patterns,
     read_only,
     stack_samples,
@@ -16,15 +18,15 @@ from imvc.views._frames import (
     JoinReport,
     Table,
     is_annotated,
-    join_tables,
     read_table,
 )
-from imvc.views._validate import _check_features as check_features
-from imvc.views._validate import _check_known as check_known
-from imvc.views._validate import _named_entries as named_entries
-from imvc.views._validate import as_views, assemble_views
-from imvc.views._values import _count_nonfinite as count_nonfinite
-from imvc.views._values import float_dtype
+from imvc.views._validate import (
+    as_views,
+    assemble_views,
+    count_nonfinite,
+    join_tables,
+    named_entries,
+)
 
 __all__ = [
     "IncompleteViews",

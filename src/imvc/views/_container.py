@@ -1,6 +1,6 @@
 """IncompleteViews: several views of the same samples, many of them missing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.views._frames import JoinReport
-from imvc.views._values import float_dtype
+
+BLOCK_BYTES = 4 * 2**20  # of rows that are looked at in one go
+_SHOWN_PATTERNS = 8  # of a summary
 
 
 class Pattern(NamedTuple):
@@ -169,7 +171,14 @@ class IncompleteViews:
         """
         if not isinstance(rows, slice):
             rows = _as_indices(rows)
-        self._check_observed(v, rows)
+        seen = self.mask[rows, v]
+        if not seen.all():
+            absent = np.arange(self.n_samples)[rows][~seen]
+            raise ValueError(
+                f"{len(absent)} of the rows asked for are not observed in view "
+                f"{self.names[v]!r}, first {absent[:3].tolist()}; "
+                f"rows({v}) lists the observed ones."
+            )
         X_v, position = self.arrays[v], self.positions[v]
         if position is not None:
             rows = position[rows]
@@ -222,28 +231,16 @@ class IncompleteViews:
         for name, d, count in zip(self.names, self.n_features, counts):
             share = 100 * count / max(self.n_samples, 1)
             lines.append(f"{name:<{width}}  {d:>8}  {count:>8} ({share:.1f} %)")
-        return "\n".join(lines + self._pattern_lines(limit=8))
-
-    def _pattern_lines(self, limit: int) -> list[str]:
         patterns = sorted(self.patterns(), key=lambda p: -len(p.rows))
-        lines = [f"{len(patterns)} patterns of observed views"]
-        for pattern in patterns[:limit]:
+        lines.append(f"{len(patterns)} patterns of observed views")
+        for pattern in patterns[:_SHOWN_PATTERNS]:
             names = " + ".join(self.names[v] for v in pattern.views) or "(none)"
             lines.append(f"{len(pattern.rows):>8}  {names}")
-        if len(patterns) > limit:
-            rest = sum(len(pattern.rows) for pattern in patterns[limit:])
-            lines.append(f"{rest:>8}  in {len(patterns) - limit} smaller patterns")
-        return lines
-
-    def _check_observed(self, v: int, rows: Any) -> None:
-        seen = self.mask[rows, v]
-        if not seen.all():
-            absent = np.arange(self.n_samples)[rows][~seen]
-            raise ValueError(
-                f"{len(absent)} of the rows asked for are not observed in view "
-                f"{self.names[v]!r}, first {absent[:3].tolist()}; "
-                f"rows({v}) lists the observed ones."
-            )
+        smaller = patterns[_SHOWN_PATTERNS:]
+        if smaller:
+            rest = sum(len(pattern.rows) for pattern in smaller)
+            lines.append(f"{rest:>8}  in {len(smaller)} smaller patterns")
+        return "\n".join(lines)
 
     def __len__(self) -> int:
         return self.n_samples
@@ -315,29 +312,33 @@ def group_patterns(mask: np.ndarray) -> tuple[Pattern, ...]:
         return ()
     if n_views <= 16:
         codes = mask @ (1 << np.arange(n_views, dtype=np.uint16))
-        size = np.bincount(codes)
-        codes = codes.astype(np.uint8) if n_views <= 8 else codes
-        order = np.argsort(codes, kind="stable").astype(np.int64, copy=False)
-        size = size[size > 0]
-        return _patterns(mask, np.split(order, np.cumsum(size)[:-1]))
-    bits = np.packbits(mask, axis=1)
-    words = np.zeros((n, -(-n_views // 64) * 8), dtype=np.uint8)
-    words[:, : bits.shape[1]] = bits
-    words = words.view(np.uint64)
-    keys, axis = (words[:, 0], None) if words.shape[1] == 1 else (words, 0)
-    _, first, group, size = np.unique(
-        keys, axis=axis, return_index=True, return_inverse=True, return_counts=True
-    )
+    else:
+        bits = np.packbits(mask, axis=1)
+        words = np.zeros((n, -(-n_views // 64) * 8), dtype=np.uint8)
+        words[:, : bits.shape[1]] = bits
+        words = words.view(np.uint64)
+        keys, axis = (words[:, 0], None) if words.shape[1] == 1 else (words, 0)
+        codes = np.unique(keys, axis=axis, return_inverse=True)[1].ravel()
+    size = np.bincount(codes)
     # Small integers are sorted by radix, in linear time.
-    group = group.ravel().astype(np.min_scalar_type(len(first)), copy=False)
-    order = np.argsort(group, kind="stable").astype(np.int64, copy=False)
-    return _patterns(mask, np.split(order, np.cumsum(size)[:-1]))
-
-
-def _patterns(mask: np.ndarray, members: list[np.ndarray]) -> tuple[Pattern, ...]:
-    """Groups of samples as patterns, ordered by their views."""
+    codes = codes.astype(np.min_scalar_type(len(size) - 1), copy=False)
+    order = np.argsort(codes, kind="stable").astype(np.int64, copy=False)
     patterns = (
         Pattern(tuple(np.flatnonzero(mask[rows[0]]).tolist()), read_only(rows))
-        for rows in members
+        for rows in np.split(order, np.cumsum(size[size > 0])[:-1])
     )
     return tuple(sorted(patterns, key=lambda pattern: pattern.views))
+
+
+def float_dtype(dtype: np.dtype) -> np.dtype:
+    """float32 for floats of at most 32 bits, else float64; native byte order."""
+    narrow = dtype.kind == "f" and dtype.itemsize <= 4
+    return np.dtype(np.float32 if narrow else np.float64)
+
+
+def row_blocks(X: np.ndarray) -> Iterator[slice]:
+    """Slices that cut the rows of a dense array into blocks of about 4 MB."""
+    n, d = X.shape
+    step = max(1, BLOCK_BYTES // max(1, d * X.itemsize))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))

@@ -207,18 +207,8 @@ def _check_shape(name: str, X: Any, given: Any) -> None:
         raise ValueError(f"view {name!r} has no features; leave it out.")
 
 
-def join_tables(tables: list[Table]) -> Joined:
-    """Outer join on the index, or by position when no table has an index."""
-    shapes = ", ".join(f"{table.name!r} {table.X.shape}" for table in tables)
-    if all(table.X.shape[0] == 0 for table in tables):
-        raise ValueError(f"views have no samples: {shapes}; pass at least one row.")
-    if all(table.index is None for table in tables):
-        if len({table.X.shape[0] for table in tables}) > 1:
-            raise ValueError(
-                f"views have different numbers of rows: {shapes}; pass one row per "
-                "sample (NaN where it is missing), or DataFrames to join them by id."
-            )
-        return Joined(tables[0].X.shape[0], (None,) * len(tables), None, None)
+def join_by_index(tables: list[Table]) -> Joined:
+    """Outer join of tables on their index, ids in the order of first appearance."""
     plain = [table.name for table in tables if table.index is None]
     if plain:
         raise TypeError(
@@ -227,7 +217,23 @@ def join_tables(tables: list[Table]) -> Joined:
         )
     for table in tables:
         _check_ids(table)
-    return _join_by_index(tables)
+    first, *others = (table.index for table in tables)
+    if len({index.nlevels for index in (first, *others)}) > 1:
+        levels = {table.name: table.index.nlevels for table in tables}
+        raise ValueError(
+            f"tables have ids of different numbers of levels: {levels}; use the same "
+            "index levels in all tables."
+        )
+    if all(first.equals(index) for index in others):
+        n = len(first)
+        report = _report(tables, np.ones((n, len(tables)), dtype=bool))
+        return Joined(n, (None,) * len(tables), first, report)
+    union = first.append(others).unique()
+    positions = tuple(
+        table.index.get_indexer(union).astype(np.int64, copy=False) for table in tables
+    )
+    present = np.column_stack([position >= 0 for position in positions])
+    return Joined(len(union), positions, union, _report(tables, present))
 
 
 def _check_ids(table: Table) -> None:
@@ -251,26 +257,6 @@ def _check_ids(table: Table) -> None:
         )
 
 
-def _join_by_index(tables: list[Table]) -> Joined:
-    first, *others = (table.index for table in tables)
-    if len({index.nlevels for index in (first, *others)}) > 1:
-        levels = {table.name: table.index.nlevels for table in tables}
-        raise ValueError(
-            f"tables have ids of different numbers of levels: {levels}; use the same "
-            "index levels in all tables."
-        )
-    if all(first.equals(index) for index in others):
-        n = len(first)
-        report = _report(tables, np.ones((n, len(tables)), dtype=bool))
-        return Joined(n, (None,) * len(tables), first, report)
-    union = first.append(others).unique()
-    positions = tuple(
-        table.index.get_indexer(union).astype(np.int64, copy=False) for table in tables
-    )
-    present = np.column_stack([position >= 0 for position in positions])
-    return Joined(len(union), positions, union, _report(tables, present))
-
-
 def _report(tables: list[Table], present: np.ndarray) -> JoinReport:
     n_found = present.sum(axis=1)
     counts = np.bincount(n_found, minlength=len(tables) + 1)
@@ -285,11 +271,26 @@ def _report(tables: list[Table], present: np.ndarray) -> JoinReport:
     )
 
 
+def check_mask_fits_join(mask: Any, joined: Joined) -> None:
+    """Refuse a mask whose rows are not the samples of the joined tables."""
+    if any(position is not None for position in joined.positions):
+        raise ValueError(
+            "mask was given with DataFrames whose indexes differ, so its rows have no "
+            "meaning; drop the missing rows from each table, or reindex all tables to "
+            "the same ids."
+        )
+    if is_frame(mask) and not mask.index.equals(joined.index):
+        raise ValueError(
+            "mask is a DataFrame whose index differs from that of the views; pass "
+            "mask.reindex(X.index)."
+        )
+
+
 def warn_of_doubtful_join(tables: list[Table], joined: Joined) -> None:
     """Warn where ids are probably not what the user thinks they are."""
-    if joined.report is None or all(p is None for p in joined.positions):
+    if all(position is None for position in joined.positions):
         return
-    if joined.report.shared_by[1] == joined.n_samples:
+    if sum(len(table.index) for table in tables) == joined.n_samples:
         types = {table.name: str(table.index.dtype) for table in tables}
         warnings.warn(
             f"no id is in more than one table (types of the ids: {types}), so no "

@@ -1,21 +1,34 @@
-"""as_views: every input error of the library is raised here, with its remedy."""
+"""as_views: every input error of the library is raised here, with its remedy.
+
+Plain arrays of finite numbers are read in this file alone. Tables of other libraries
+and their ids, values that need care, and views for a fitted model have files beside it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse as sp
 
-from imvc.views._container import IncompleteViews, ViewSchema
+from imvc.views._conform import check_known, conform, names_by_position
+from imvc.views._container import IncompleteViews, ViewSchema, float_dtype, row_blocks
 from imvc.views._frames import (
     Joined,
     Table,
-    is_frame,
-    join_tables,
+    check_mask_fits_join,
+    join_by_index,
     read_table,
     warn_of_doubtful_join,
 )
-from imvc.views._values import clean_view, where
+from imvc.views._values import (
+    count_sparse,
+    fill_in,
+    refuse_infinite,
+    refuse_partly_missing,
+    to_numbers,
+    where,
+)
 
 
 def as_views(
@@ -80,23 +93,46 @@ def as_views(
         allowed = _read_mask(mask, Xs.n_samples, Xs.names)
         views = replace(Xs, mask=Xs.mask & allowed)
     if like is not None:
-        views = _conform(views, like)
+        views = conform(views, like)
     _check_coverage(views, fitted=like is not None)
     return views
 
 
 def _read_views(Xs: Any, mask: Any, missing_values: str, like: Any) -> IncompleteViews:
-    names, entries = _named_entries(Xs, like)
+    names, entries = named_entries(Xs, like)
     given = [j for j, entry in enumerate(entries) if entry is not None]
-    tables = [read_table(names[j], entries[j]) for j in given]
+    tables = [_read_view(names[j], entries[j]) for j in given]
     joined = join_tables(tables)
-    if like is None:
+    if like is None and joined.index is not None:
         warn_of_doubtful_join(tables, joined)
     allowed = None
     if mask is not None:
-        _check_mask_fits_join(mask, joined)
+        if joined.index is not None:
+            check_mask_fits_join(mask, joined)
         allowed = _read_mask(mask, joined.n_samples, names)[:, given]
     return assemble_views(tables, joined, allowed, missing_values)
+
+
+def _read_view(name: str, x: Any) -> Table:
+    if type(x) is np.ndarray and x.ndim == 2 and x.shape[1]:
+        return Table(name, x, index=None, feature_names=None)
+    return read_table(name, x)
+
+
+def join_tables(tables: list[Table]) -> Joined:
+    """Outer join on the index, or by position when no table has an index."""
+    shapes = ", ".join(f"{table.name!r} {table.X.shape}" for table in tables)
+    heights = {table.X.shape[0] for table in tables}
+    if heights == {0}:
+        raise ValueError(f"views have no samples: {shapes}; pass at least one row.")
+    if any(table.index is not None for table in tables):
+        return join_by_index(tables)
+    if len(heights) > 1:
+        raise ValueError(
+            f"views have different numbers of rows: {shapes}; pass one row per "
+            "sample (NaN where it is missing), or DataFrames to join them by id."
+        )
+    return Joined(heights.pop(), (None,) * len(tables), index=None, report=None)
 
 
 def assemble_views(
@@ -113,7 +149,7 @@ def assemble_views(
     for v, (table, position) in enumerate(zip(tables, joined.positions)):
         n_rows = table.X.shape[0]
         wanted = np.ones(n_rows, bool) if allowed is None else allowed[:, v]
-        X_v, observed = clean_view(table, wanted, missing_values)
+        X_v, observed = _clean_view(table, wanted, missing_values)
         arrays.append(X_v)
         if position is not None:
             present = position >= 0
@@ -131,7 +167,51 @@ def assemble_views(
     )
 
 
-def _named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:
+def _clean_view(
+    table: Table, wanted: np.ndarray, missing_values: str
+) -> tuple[Any, np.ndarray]:
+    """Array of numbers of one view, and which of its rows are observed."""
+    X = table.X if table.X.dtype.kind in "biuf" else to_numbers(table, wanted)
+    n_nan, n_inf = count_nonfinite(X, wanted)
+    if n_inf.any():
+        refuse_infinite(table, X, n_inf)
+    missing = n_nan == X.shape[1]
+    observed = wanted & ~missing
+    partly = (n_nan > 0) & ~missing
+    if partly.any():
+        if missing_values == "error":
+            refuse_partly_missing(table, np.flatnonzero(partly))
+        X = fill_in(table, X, observed)
+    return X, observed
+
+
+def count_nonfinite(X: Any, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of NaN and of infinities in each wanted row; 0 in all other rows.
+
+    Over bounded blocks of rows, so a view larger than half the memory can be checked;
+    only rows that look suspicious are looked at number by number.
+    """
+    n, d = X.shape
+    if X.dtype.kind == "f" and sp.issparse(X):
+        return count_sparse(X, wanted)
+    n_nan, n_inf = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    if X.dtype.kind != "f":
+        return n_nan, n_inf
+    ones = np.ones(d, float_dtype(X.dtype))
+    for block in row_blocks(X):
+        # A finite sum has finite terms. The converse fails on overflow, so the rows
+        # whose sum is not finite are counted exactly.
+        with np.errstate(all="ignore"):
+            suspect = ~np.isfinite(X[block] @ ones)
+        rows = block.start + np.flatnonzero(suspect & wanted[block])
+        if len(rows):
+            values = X[rows]
+            n_nan[rows] = np.isnan(values).sum(axis=1)
+            n_inf[rows] = np.isinf(values).sum(axis=1)
+    return n_nan, n_inf
+
+
+def named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:
     """Names and views in the order given; errors for what is no collection of views."""
     if isinstance(getattr(Xs, "mod", None), Mapping):  # a MuData
         Xs = dict(Xs.mod)
@@ -143,12 +223,12 @@ def _named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:
                 f"names of views must be text, got {odd[:3]}; use str keys."
             )
         if like is not None:
-            _check_known(names, like)
+            check_known(names, like)
     elif isinstance(Xs, list | tuple):
         entries = list(Xs)
         names = [f"view{j}" for j in range(len(entries))]
         if like is not None:
-            names = _names_by_position(entries, like)
+            names = names_by_position(entries, like)
     else:
         _refuse_collection(Xs)
     if not entries:
@@ -161,16 +241,6 @@ def _named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:
             f"views {absent} are None and so have no sample at all; leave them out."
         )
     return names, entries
-
-
-def _names_by_position(entries: list[Any], like: Any) -> list[str]:
-    if len(entries) != len(like.names):
-        raise ValueError(
-            f"Xs has {len(entries)} views, the model was fitted with "
-            f"{len(like.names)}: {list(like.names)}; pass None for the views that are "
-            "missing, or a dict by name."
-        )
-    return list(like.names)
 
 
 def _refuse_collection(Xs: Any) -> NoReturn:
@@ -187,21 +257,6 @@ def _refuse_collection(Xs: Any) -> NoReturn:
     raise TypeError(
         f"Xs is a {type(Xs).__name__}; pass a list, tuple or dict of 2-D arrays."
     )
-
-
-def _check_mask_fits_join(mask: Any, joined: Joined) -> None:
-    if any(position is not None for position in joined.positions):
-        raise ValueError(
-            "mask was given with DataFrames whose indexes differ, so its rows have no "
-            "meaning; drop the missing rows from each table, or reindex all tables to "
-            "the same ids."
-        )
-    by_id = is_frame(mask) and joined.index is not None
-    if by_id and not mask.index.equals(joined.index):
-        raise ValueError(
-            "mask is a DataFrame whose index differs from that of the views; pass "
-            "mask.reindex(X.index)."
-        )
 
 
 def _read_mask(mask: Any, n_samples: int, names: Any) -> np.ndarray:
@@ -225,65 +280,6 @@ def _read_mask(mask: Any, n_samples: int, names: Any) -> np.ndarray:
             f"{bad[:3].tolist()}; pass True where a sample is observed."
         )
     return mask.astype(bool)
-
-
-def _conform(views: IncompleteViews, like: Any) -> IncompleteViews:
-    """Bring views into the order a model was fitted with, absent ones included."""
-    _check_known(views.names, like)
-    for v, name in enumerate(views.names):
-        _check_features(views, v, like, list(like.names).index(name))
-    if views.names == tuple(like.names):
-        return views
-    source = {name: v for v, name in enumerate(views.names)}
-    order = [source.get(name) for name in like.names]
-    n = views.n_samples
-    # One number stands for a whole absent view. float32 leaves `dtype` to the others.
-    blank = [np.broadcast_to(np.float32(np.nan), (n, d)) for d in like.n_features]
-    mask = np.zeros((n, len(order)), dtype=bool)
-    for j, source_v in enumerate(order):
-        if source_v is not None:
-            mask[:, j] = views.mask[:, source_v]
-    return replace(
-        views,
-        arrays=tuple(b if v is None else views.arrays[v] for b, v in zip(blank, order)),
-        mask=mask,
-        names=tuple(like.names),
-        positions=tuple(None if v is None else views.positions[v] for v in order),
-        feature_names=tuple(
-            None if v is None else views.feature_names[v] for v in order
-        ),
-    )
-
-
-def _check_known(names: Any, like: Any) -> None:
-    unknown = [name for name in names if name not in like.names]
-    if unknown:
-        raise ValueError(
-            f"views {unknown} are unknown to the model; it was fitted with "
-            f"{list(like.names)}."
-        )
-
-
-def _check_features(views: IncompleteViews, v: int, like: Any, fitted: int) -> None:
-    name, n_new, n_old = views.names[v], views.n_features[v], like.n_features[fitted]
-    if n_new != n_old:
-        raise ValueError(
-            f"view {name!r} has {n_new} features, the model was fitted with {n_old}; "
-            "pass the same features."
-        )
-    new = views.feature_names[v]
-    # A schema of another make may know nothing of feature names.
-    old = getattr(like, "feature_names", (None,) * len(like.names))[fitted]
-    if new is None or old is None or new == old:
-        return
-    j = next(j for j in range(n_old) if new[j] != old[j])
-    remedy = f"pass X[{list(old)}]" if n_old <= 5 else "reorder the columns"
-    if set(new) != set(old):
-        remedy = "pass the same features"
-    raise ValueError(
-        f"view {name!r} has feature {new[j]!r} at column {j}, the model was fitted "
-        f"with {old[j]!r} there; {remedy}."
-    )
 
 
 def _check_coverage(views: IncompleteViews, fitted: bool) -> None:

@@ -1,10 +1,9 @@
-"""Numbers of one view: their type, their NaN and infinities, column means.
+"""Values of a view that need care: no plain numbers, sparse, infinite, partly NaN.
 
 Every pass goes over bounded blocks of rows, so a view larger than half the memory can
-be checked; only rows that look suspicious are looked at number by number.
+be mended. A view of plain finite numbers never comes here.
 """
 
-from collections.abc import Iterator
 from decimal import Decimal
 from numbers import Real
 from typing import Any, NoReturn
@@ -12,58 +11,13 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.views._container import float_dtype, row_blocks
 from imvc.views._frames import Table
 
-BLOCK_BYTES = 4 * 2**20
 
-
-def float_dtype(dtype: np.dtype) -> np.dtype:
-    """float32 for floats of at most 32 bits, else float64; native byte order."""
-    narrow = dtype.kind == "f" and dtype.itemsize <= 4
-    return np.dtype(np.float32 if narrow else np.float64)
-
-
-def _row_blocks(X: np.ndarray) -> Iterator[slice]:
-    """Slices that cut the rows of a dense array into blocks of about 4 MB."""
-    n, d = X.shape
-    step = max(1, BLOCK_BYTES // max(1, d * X.itemsize))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
-
-
-def clean_view(
-    table: Table, wanted: np.ndarray, missing_values: str
-) -> tuple[Any, np.ndarray]:
-    """Array of numbers of one view, and which of its rows are observed."""
-    X = _to_numbers(table, wanted)
-    n_nan, n_inf = _count_nonfinite(X, wanted)
-    if n_inf.any():
-        _refuse_infinite(table, X, n_inf)
-    missing = n_nan == X.shape[1]
-    observed = wanted & ~missing
-    partly = (n_nan > 0) & ~missing
-    if not partly.any():
-        return X, observed
-    if missing_values == "error":
-        rows = np.flatnonzero(partly)
-        raise ValueError(
-            f"view {table.name!r} has {len(rows)} rows that are partly NaN, first at "
-            f'{where(rows, table.index)}; use as_views(..., missing_values="impute")'
-            f" to fill in column means, or {_way_out(table)}."
-        )
-    X, empty = _impute_means(X, observed)
-    if len(empty):
-        raise ValueError(
-            f"view {table.name!r} has no number in {_columns(table, empty)}, so there "
-            "is no mean to impute; drop these columns."
-        )
-    return X, observed
-
-
-def _to_numbers(table: Table, wanted: np.ndarray) -> Any:
+def to_numbers(table: Table, wanted: np.ndarray) -> Any:
+    """Values as real numbers, where they are objects that can be; else an error."""
     X, name = table.X, table.name
-    if X.dtype.kind in "biuf":
-        return X
     if X.dtype.kind == "O" and not sp.issparse(X):
         numbers, bad = _numbers_from_objects(X, wanted)
         if len(bad):
@@ -75,141 +29,6 @@ def _to_numbers(table: Table, wanted: np.ndarray) -> Any:
     kinds = {"c": "complex numbers", "M": "dates", "m": "time spans"}
     what = kinds.get(X.dtype.kind, "text" if X.dtype.kind in "US" else "no numbers")
     raise TypeError(f"view {name!r} holds {what} (dtype {X.dtype}); pass real numbers.")
-
-
-def _refuse_infinite(table: Table, X: Any, n_inf: np.ndarray) -> NoReturn:
-    rows = np.flatnonzero(n_inf)
-    column = _first_infinite_column(X, int(rows[0]))
-    raise ValueError(
-        f"view {table.name!r} has infinite values in {len(rows)} rows, first at "
-        f"{where(rows[:1], table.index)}, {_columns(table, [column])}; replace them, "
-        f"or {_way_out(table)}."
-    )
-
-
-def _way_out(table: Table) -> str:
-    """How to declare rows missing: tables with ids of their own have no common mask."""
-    if table.index is None:
-        return "mark these samples as missing in mask"
-    return "drop these rows from the table"
-
-
-def where(rows: np.ndarray, ids: Any) -> str:
-    """First few rows, with their ids where there are any."""
-    rows = rows[:3]
-    text = f"row {rows[0]}" if len(rows) == 1 else f"rows {rows.tolist()}"
-    return text if ids is None else f"{text} (ids {ids[rows].tolist()})"
-
-
-def _columns(table: Table, columns: Any) -> str:
-    names = table.feature_names
-    shown = [int(j) if names is None else names[j] for j in columns[:3]]
-    if len(columns) == 1:
-        return f"column {shown[0]!r}"
-    return f"{len(columns)} columns, first {shown}"
-
-
-def _count_nonfinite(X: Any, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of NaN and of infinities in each wanted row; 0 in all other rows.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, d)
-        Real numbers. Of a sparse view only stored entries are looked at.
-    wanted : ndarray of bool, shape (n,)
-        Rows that count. The rest may contain anything.
-
-    Returns
-    -------
-    n_nan, n_inf : ndarray of int64, shape (n,)
-    """
-    if X.dtype.kind != "f":
-        return np.zeros(X.shape[0], np.int64), np.zeros(X.shape[0], np.int64)
-    count = _count_sparse if sp.issparse(X) else _count_dense
-    return count(X, wanted)
-
-
-def _count_dense(X: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    n, d = X.shape
-    n_nan, n_inf = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    ones = np.ones(d, float_dtype(X.dtype))
-    for block in _row_blocks(X):
-        # A finite sum has finite terms. The converse fails on overflow, so the rows
-        # whose sum is not finite are counted exactly.
-        with np.errstate(all="ignore"):
-            suspect = ~np.isfinite(X[block] @ ones)
-        rows = block.start + np.flatnonzero(suspect & wanted[block])
-        if len(rows):
-            values = X[rows]
-            n_nan[rows] = np.isnan(values).sum(axis=1)
-            n_inf[rows] = np.isinf(values).sum(axis=1)
-    return n_nan, n_inf
-
-
-def _count_sparse(X: Any, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    n = X.shape[0]
-    n_nan, n_inf = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    for block in _row_blocks(X.data[:, None]):
-        data = X.data[block]
-        with np.errstate(all="ignore"):
-            if np.isfinite(data.sum()):
-                continue
-        entries = np.flatnonzero(~np.isfinite(data))
-        rows = np.searchsorted(X.indptr, block.start + entries, side="right") - 1
-        nan = np.isnan(data[entries])
-        n_nan += np.bincount(rows[nan], minlength=n)
-        n_inf += np.bincount(rows[~nan], minlength=n)
-    return n_nan * wanted, n_inf * wanted
-
-
-def _first_infinite_column(X: Any, row: int) -> int:
-    """Column of the first infinite number in a row."""
-    values = X[[row]]
-    values = values.toarray() if sp.issparse(values) else values
-    return int(np.flatnonzero(np.isinf(values[0]))[0])
-
-
-def _impute_means(X: Any, observed: np.ndarray) -> tuple[Any, np.ndarray]:
-    """Fill NaN in the observed rows by the mean of their column over those rows.
-
-    Returns
-    -------
-    filled : ndarray or csr_array
-        A floating copy of `X`; the other rows are as they were.
-    empty : ndarray of int
-        Columns that hold no number in any observed row, and so were not filled.
-    """
-    impute = _impute_sparse if sp.issparse(X) else _impute_dense
-    return impute(X, observed)
-
-
-def _impute_dense(X: np.ndarray, observed: np.ndarray) -> tuple[Any, np.ndarray]:
-    total, count = np.zeros(X.shape[1]), np.zeros(X.shape[1], np.int64)
-    for block in _row_blocks(X):
-        values = X[block][observed[block]]
-        known = ~np.isnan(values)
-        total += np.sum(values, axis=0, where=known, dtype=np.float64)
-        count += known.sum(axis=0)
-    means = total / np.maximum(count, 1)
-    filled = X.astype(float_dtype(X.dtype))
-    for block in _row_blocks(X):
-        holes = np.isnan(filled[block]) & observed[block, None]
-        np.copyto(filled[block], means, where=holes, casting="same_kind")
-    return filled, np.flatnonzero(count == 0)
-
-
-def _impute_sparse(X: Any, observed: np.ndarray) -> tuple[Any, np.ndarray]:
-    """As for a dense view: entries that are not stored count as zeros."""
-    d = X.shape[1]
-    filled = X.astype(float_dtype(X.dtype), copy=True)
-    live = np.repeat(observed, np.diff(X.indptr))
-    nan = np.isnan(filled.data)
-    known, holes = live & ~nan, live & nan
-    total = np.bincount(X.indices[known], weights=X.data[known], minlength=d)
-    count = observed.sum() - np.bincount(X.indices[holes], minlength=d)
-    means = total / np.maximum(count, 1)
-    filled.data[holes] = means[X.indices[holes]]
-    return filled, np.flatnonzero(count == 0)
 
 
 def _numbers_from_objects(
@@ -235,3 +54,107 @@ def _number_from_object(value: object) -> tuple[float, bool]:
     if isinstance(value, Real | Decimal | np.bool_):
         return float(value), True
     return np.nan, value is None or type(value).__name__ == "NAType"
+
+
+def count_sparse(X: Any, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of NaN and of infinities in each wanted row, as far as stored."""
+    n = X.shape[0]
+    n_nan, n_inf = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    for block in row_blocks(X.data[:, None]):
+        data = X.data[block]
+        with np.errstate(all="ignore"):
+            if np.isfinite(data.sum()):
+                continue
+        entries = np.flatnonzero(~np.isfinite(data))
+        rows = np.searchsorted(X.indptr, block.start + entries, side="right") - 1
+        nan = np.isnan(data[entries])
+        n_nan += np.bincount(rows[nan], minlength=n)
+        n_inf += np.bincount(rows[~nan], minlength=n)
+    return n_nan * wanted, n_inf * wanted
+
+
+def refuse_infinite(table: Table, X: Any, n_inf: np.ndarray) -> NoReturn:
+    """Name the first infinite value and what to do about it."""
+    rows = np.flatnonzero(n_inf)
+    values = X[rows[:1]]
+    values = values.toarray() if sp.issparse(values) else values
+    column = int(np.flatnonzero(np.isinf(values[0]))[0])
+    raise ValueError(
+        f"view {table.name!r} has infinite values in {len(rows)} rows, first at "
+        f"{where(rows[:1], table.index)}, {_columns(table, [column])}; replace them, "
+        f"or {_way_out(table)}."
+    )
+
+
+def refuse_partly_missing(table: Table, rows: np.ndarray) -> NoReturn:
+    """Name the rows that are partly NaN and what to do about them."""
+    raise ValueError(
+        f"view {table.name!r} has {len(rows)} rows that are partly NaN, first at "
+        f'{where(rows, table.index)}; use as_views(..., missing_values="impute")'
+        f" to fill in column means, or {_way_out(table)}."
+    )
+
+
+def fill_in(table: Table, X: Any, observed: np.ndarray) -> Any:
+    """Copy with NaN in observed rows replaced by their column's mean over those rows.
+
+    Entries of a sparse view that are not stored count as zeros.
+    """
+    impute = _impute_sparse if sp.issparse(X) else _impute_dense
+    filled, empty = impute(X, observed)
+    if len(empty):
+        raise ValueError(
+            f"view {table.name!r} has no number in {_columns(table, empty)}, so there "
+            "is no mean to impute; drop these columns."
+        )
+    return filled
+
+
+def _impute_dense(X: np.ndarray, observed: np.ndarray) -> tuple[Any, np.ndarray]:
+    total, count = np.zeros(X.shape[1]), np.zeros(X.shape[1], np.int64)
+    for block in row_blocks(X):
+        values = X[block][observed[block]]
+        known = ~np.isnan(values)
+        total += np.sum(values, axis=0, where=known, dtype=np.float64)
+        count += known.sum(axis=0)
+    means = total / np.maximum(count, 1)
+    filled = X.astype(float_dtype(X.dtype))
+    for block in row_blocks(X):
+        holes = np.isnan(filled[block]) & observed[block, None]
+        np.copyto(filled[block], means, where=holes, casting="same_kind")
+    return filled, np.flatnonzero(count == 0)
+
+
+def _impute_sparse(X: Any, observed: np.ndarray) -> tuple[Any, np.ndarray]:
+    d = X.shape[1]
+    filled = X.astype(float_dtype(X.dtype), copy=True)
+    live = np.repeat(observed, np.diff(X.indptr))
+    nan = np.isnan(filled.data)
+    known, holes = live & ~nan, live & nan
+    total = np.bincount(X.indices[known], weights=X.data[known], minlength=d)
+    count = observed.sum() - np.bincount(X.indices[holes], minlength=d)
+    means = total / np.maximum(count, 1)
+    filled.data[holes] = means[X.indices[holes]]
+    return filled, np.flatnonzero(count == 0)
+
+
+def _way_out(table: Table) -> str:
+    """How to declare rows missing: tables with ids of their own have no common mask."""
+    if table.index is None:
+        return "mark these samples as missing in mask"
+    return "drop these rows from the table"
+
+
+def where(rows: np.ndarray, ids: Any) -> str:
+    """First few rows, with their ids where there are any."""
+    rows = rows[:3]
+    text = f"row {rows[0]}" if len(rows) == 1 else f"rows {rows.tolist()}"
+    return text if ids is None else f"{text} (ids {ids[rows].tolist()})"
+
+
+def _columns(table: Table, columns: Any) -> str:
+    names = table.feature_names
+    shown = [int(j) if names is None else names[j] for j in columns[:3]]
+    if len(columns) == 1:
+        return f"column {shown[0]!r}"
+    return f"{len(columns)} columns, first {shown}"

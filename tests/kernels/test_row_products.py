@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from imvc.kernels import _tiles
-from imvc.kernels._tiles import SLAB_ROWS, row_products
+from imvc.kernels import _distances
+from imvc.kernels._distances import SLAB_ROWS, row_products
 
 DTYPES = [np.float32, np.float64]
 SHAPES = st.tuples(st.integers(1, 70), st.integers(1, 120))
@@ -22,8 +22,8 @@ def _one_blas_thread():
 def way(request, monkeypatch):
     """Both ways of a float32 product, whichever BLAS is there."""
     if request.param == "tiles":
-        monkeypatch.setattr(_tiles, "_TRIED", set())
-        monkeypatch.setattr(_tiles, "_rows_alike", lambda *arrays: False)
+        monkeypatch.setattr(_distances, "_TRIED", set())
+        monkeypatch.setattr(_distances, "_rows_alike", lambda *arrays: False)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -59,10 +59,10 @@ def test_a_product_that_treats_rows_differently_is_found_out(monkeypatch, rng):
         even(left, right, out)
         out[:, :, 100] = np.nextafter(out[:, :, 100], np.float32(np.inf))
 
-    monkeypatch.setattr(_tiles.np, "matmul", even)
-    assert _tiles._rows_alike(B_T, tile, products)
-    monkeypatch.setattr(_tiles.np, "matmul", uneven)
-    assert not _tiles._rows_alike(B_T, tile, products)
+    monkeypatch.setattr(_distances.np, "matmul", even)
+    assert _distances._rows_alike(B_T, tile, products)
+    monkeypatch.setattr(_distances.np, "matmul", uneven)
+    assert not _distances._rows_alike(B_T, tile, products)
 
 
 @pytest.mark.usefixtures("way")

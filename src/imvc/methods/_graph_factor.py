@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from imvc.kernels._factor import factor_residual
-from imvc.kernels._gram_svd import polar_factor
+from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 
 __all__ = [

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc.datasets import random_mask
-from imvc.kernels._graph_factor import (
+from imvc.kernels._anchor_graph import unit_rows
+from imvc.methods._graph_factor import (
     consensus_graph,
     graph_sums,
     settled,
@@ -17,7 +18,6 @@ from imvc.kernels._graph_factor import (
     update_W,
     update_Z,
 )
-from imvc.kernels._scale import unit_rows
 
 
 def simplex_rows(rng, n, m):

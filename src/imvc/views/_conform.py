@@ -1,0 +1,82 @@
+"""New views for a fitted model: its order, its features, absent views included."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from imvc.views._container import IncompleteViews
+
+
+def conform(views: IncompleteViews, like: Any) -> IncompleteViews:
+    """Bring views into the order a model was fitted with, absent ones included."""
+    check_known(views.names, like)
+    for v, name in enumerate(views.names):
+        check_features(views, v, like, list(like.names).index(name))
+    if views.names == tuple(like.names):
+        return views
+    n, n_views = views.n_samples, len(like.names)
+    # One number stands for a whole absent view. float32 leaves `dtype` to the others.
+    arrays = [np.broadcast_to(np.float32(np.nan), (n, d)) for d in like.n_features]
+    mask = np.zeros((n, n_views), dtype=bool)
+    positions: list = [None] * n_views
+    feature_names: list = [None] * n_views
+    for v, name in enumerate(views.names):
+        j = list(like.names).index(name)
+        arrays[j], mask[:, j] = views.arrays[v], views.mask[:, v]
+        positions[j], feature_names[j] = views.positions[v], views.feature_names[v]
+    return replace(
+        views,
+        arrays=tuple(arrays),
+        mask=mask,
+        names=tuple(like.names),
+        positions=tuple(positions),
+        feature_names=tuple(feature_names),
+    )
+
+
+def names_by_position(entries: list[Any], like: Any) -> list[str]:
+    """Names of the views of a list, which a model knows by their order."""
+    if len(entries) != len(like.names):
+        raise ValueError(
+            f"Xs has {len(entries)} views, the model was fitted with "
+            f"{len(like.names)}: {list(like.names)}; pass None for the views that are "
+            "missing, or a dict by name."
+        )
+    return list(like.names)
+
+
+def check_known(names: Any, like: Any) -> None:
+    """Refuse views that the model was not fitted with."""
+    unknown = [name for name in names if name not in like.names]
+    if unknown:
+        raise ValueError(
+            f"views {unknown} are unknown to the model; it was fitted with "
+            f"{list(like.names)}."
+        )
+
+
+def check_features(views: Any, v: int, like: Any, fitted: int) -> None:
+    """Refuse view `v` where its features are not those of the fitted one.
+
+    `views` may be anything with names, n_features and feature_names per view.
+    """
+    name, n_new, n_old = views.names[v], views.n_features[v], like.n_features[fitted]
+    if n_new != n_old:
+        raise ValueError(
+            f"view {name!r} has {n_new} features, the model was fitted with {n_old}; "
+            "pass the same features."
+        )
+    new = views.feature_names[v]
+    # A schema of another make may know nothing of feature names.
+    old = getattr(like, "feature_names", (None,) * len(like.names))[fitted]
+    if new is None or old is None or new == old:
+        return
+    j = next(j for j in range(n_old) if new[j] != old[j])
+    remedy = f"pass X[{list(old)}]" if n_old <= 5 else "reorder the columns"
+    if set(new) != set(old):
+        remedy = "pass the same features"
+    raise ValueError(
+        f"view {name!r} has feature {new[j]!r} at column {j}, the model was fitted "
+        f"with {old[j]!r} there; {remedy}."
+    )
