@@ -4,7 +4,6 @@ Only what a view needs is read: the matrix (or a layer), the names of samples an
 features, and the columns of ``obs`` as metadata.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from imvc.io._errors import input_error, need, reading, shown
 from imvc.io._file_bytes import check_size
 from imvc.io._file_table import (
     FileTable,
-    Options,
+    Request,
     id_strings,
     matrix_table,
     to_object_array,
@@ -23,30 +22,30 @@ from imvc.io._hdf5 import child, has, matrix_layout, modalities, text
 from imvc.io._join_tables import aligned, places
 
 
-def read_h5ad(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+def read_h5ad(file: Request) -> list[FileTable]:
     """Read an AnnData file: one view."""
-    h5py = need("h5py", source)
-    with reading(source, "an AnnData file"), h5py.File(path, "r") as file:
-        return [_read_anndata(file, source, name, options.layer)]
+    h5py = need("h5py", file.source)
+    with reading(file.source, "an AnnData file"), h5py.File(file.path, "r") as root:
+        return [_read_anndata(root, file.source, file.name, file.layer)]
 
 
-def read_h5mu(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+def read_h5mu(file: Request) -> list[FileTable]:
     """Read a MuData file: one view per modality, each with its own samples."""
-    h5py = need("h5py", source)
-    with reading(source, "a MuData file"), h5py.File(path, "r") as file:
-        keys = modalities(file, source, "rename it to .h5ad if it is AnnData")
-        mods = child(file, "mod", source)
-        _check_layer(mods, keys, options.layer, source)
+    source, h5py = file.source, need("h5py", file.source)
+    with reading(source, "a MuData file"), h5py.File(file.path, "r") as root:
+        keys = modalities(root, source, "rename it to .h5ad if it is AnnData")
+        mods = child(root, "mod", source)
+        _check_layer(mods, keys, file.layer, source)
         tables = [
             _read_anndata(
                 child(mods, key, source),
                 f"{source}::{key}",
                 key,
-                _layer_of(child(mods, key, source), options.layer),
+                _layer_of(child(mods, key, source), file.layer),
             )
             for key in keys
         ]
-        return _with_shared_metadata(tables, file, source)
+        return _with_shared_metadata(tables, root, source)
 
 
 def _check_layer(mods: Any, keys: list[str], layer: str | None, source: str) -> None:

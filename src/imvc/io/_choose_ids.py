@@ -14,23 +14,23 @@ from imvc.io._arrow_columns import (
 )
 from imvc.io._dialect import NUMBER
 from imvc.io._errors import input_error, shown
-from imvc.io._file_table import Options
+from imvc.io._file_table import Request
 
 
-def pick_ids(columns: ArrowColumns, options: Options) -> str | None:
+def pick_ids(columns: ArrowColumns, request: Request) -> str | None:
     """The column that holds the ids, with a note if nobody named it."""
     names = columns.names
-    if options.id_column is not None:
-        if options.id_column not in names:
+    if request.id_column is not None:
+        if request.id_column not in names:
             raise input_error(
                 columns.source,
-                f"has no column {options.id_column!r} for the ids; "
-                + _nearest(options.id_column, names),
+                f"has no column {request.id_column!r} for the ids; "
+                + _nearest(request.id_column, names),
             )
-        return options.id_column
-    if options.id_hint in names:
-        columns.notes.append(f"ids from column {options.id_hint!r}, as in the fit")
-        return options.id_hint
+        return request.id_column
+    if request.id_hint in names:
+        columns.notes.append(f"ids from column {request.id_hint!r}, as in the fit")
+        return request.id_hint
     chosen = columns.index or _guess_ids(columns)
     if chosen is None:
         columns.notes.append("no column of ids: rows are taken in their order")

@@ -21,7 +21,7 @@ from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS, NUMBER
 from imvc.io._errors import input_error
 from imvc.io._file_table import (
     FileTable,
-    Options,
+    Request,
     check_ids,
     check_table,
     refuse_repeats,
@@ -30,10 +30,10 @@ from imvc.io._file_table import (
 _MAX_CATEGORIES = 100
 
 
-def table_from_columns(columns: ArrowColumns, options: Options) -> FileTable:
+def table_from_columns(columns: ArrowColumns, request: Request) -> FileTable:
     """Tell ids, numbers and text apart, and check the result."""
     source = columns.source
-    id_column, ids, table = _take_ids(columns, options)
+    id_column, ids, table = _take_ids(columns, request)
     lines = columns.lines
     numbers, texts = _numbers_and_texts(table, columns.likely_ids)
     values, features = _dense(numbers, columns.n_rows), list(numbers)
@@ -41,13 +41,13 @@ def table_from_columns(columns: ArrowColumns, options: Options) -> FileTable:
         values = np.hstack([values, columns.block]) if features else columns.block
         features += columns.block_names
     onehot: dict[str, tuple[str, ...]] = {}
-    if texts and options.non_numeric == "error":
+    if texts and request.non_numeric == "error":
         raise input_error(
             source,
             f"has {_describe_texts(texts, lines)}; drop them, or pass "
             "non_numeric='onehot' (--non-numeric onehot).",
         )
-    if texts and options.non_numeric == "onehot":
+    if texts and request.non_numeric == "onehot":
         encoded = {key: _one_hot(text, key, source) for key, text in texts.items()}
         onehot = {key: kinds for key, (_, kinds) in encoded.items()}
         values = np.hstack([values, *(block for block, _ in encoded.values())])
@@ -70,10 +70,10 @@ def table_from_columns(columns: ArrowColumns, options: Options) -> FileTable:
 
 
 def metadata_from_columns(
-    columns: ArrowColumns, options: Options
+    columns: ArrowColumns, request: Request
 ) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
     """Ids and all other columns of a table as metadata, numbers included."""
-    id_column, ids, table = _take_ids(columns, options)
+    id_column, ids, table = _take_ids(columns, request)
     check_ids(columns.source, ids, id_column, columns.lines)
     return ids, {
         key: _as_metadata(column)
@@ -82,13 +82,13 @@ def metadata_from_columns(
 
 
 def _take_ids(
-    columns: ArrowColumns, options: Options
+    columns: ArrowColumns, request: Request
 ) -> tuple[str | None, np.ndarray | None, Any]:
     """Column of the ids, the ids, and the other columns."""
     refuse_repeats(columns.source, columns.names)
     if columns.n_rows == 0:
         raise input_error(columns.source, "has a header and no rows below it.")
-    id_column = pick_ids(columns, options)
+    id_column = pick_ids(columns, request)
     if id_column is None:
         return None, None, columns.table
     drop_blank_rows(columns, id_column)

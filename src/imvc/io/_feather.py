@@ -1,17 +1,16 @@
 """Feather (version 2) and Arrow IPC files, in file or stream format."""
 
-from pathlib import Path
-
 from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._errors import input_error, need, reading
-from imvc.io._file_table import Options
+from imvc.io._file_table import Request
 
 
-def read_feather(path: Path, source: str, name: str, options: Options) -> ArrowColumns:
+def read_feather(file: Request) -> ArrowColumns:
     """Read the whole table."""
+    source = file.source
     pa = need("pyarrow", source)
     with reading(source, "Feather"):
-        with open(path, "rb") as raw:
+        with open(file.path, "rb") as raw:
             head = raw.read(6)
             raw.seek(0)
             if head.startswith(b"FEA1"):
@@ -23,4 +22,4 @@ def read_feather(path: Path, source: str, name: str, options: Options) -> ArrowC
             else:
                 table = pa.ipc.open_stream(raw).read_all()
         table.validate(full=True)
-        return ArrowColumns.of_file(table, source, name)
+        return ArrowColumns.of_file(table, source, file.name)

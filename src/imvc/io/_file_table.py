@@ -1,19 +1,23 @@
 """FileTable: one view as it was read from a file, and how it was asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._errors import input_error
+from imvc.views import count_nonfinite, float_dtype
 
 
 @dataclass(frozen=True)
-class Options:
-    """How to read one file; see `read_file`."""
+class Request:
+    """One file and how to read it; see `read_file`."""
 
+    source: str  # the path as it was given
+    name: str = ""  # of the view
     id_column: str | None = None
     non_numeric: str = "drop"
     layer: str | None = None
@@ -21,6 +25,11 @@ class Options:
     id_hint: str | None = None
     # Whether numbers may come as one matrix instead of columns.
     block: bool = True
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +89,7 @@ class FileTable:
 
 def float_values(values: Any) -> Any:
     """Floating and C-ordered or CSR; float32 stays, all else becomes float64."""
-    narrow = values.dtype.kind == "f" and values.dtype.itemsize <= 4
-    dtype = np.float32 if narrow else np.float64
+    dtype = float_dtype(values.dtype)
     if sp.issparse(values):
         values = sp.csr_array(values).astype(dtype, copy=False)
         values.sum_duplicates()
@@ -264,25 +272,25 @@ def refuse_repeats(source: str, names: Any) -> None:
 
 
 def _check_finite(table: FileTable, lines: Any) -> None:
-    values = table.values
-    data = values.data if sp.issparse(values) else values
-    with np.errstate(all="ignore"):
-        # A sum without infinities has no infinite term; NaN hides them, overflow
-        # feigns them, so a sum that is not finite is looked at number by number.
-        if np.isfinite(data.sum(dtype=np.float64)) or not np.isinf(data).any():
-            return
-    if sp.issparse(values):
-        entry = int(np.flatnonzero(np.isinf(data))[0])
-        row = int(np.searchsorted(values.indptr, entry, side="right") - 1)
-        column = int(values.indices[entry])
-    else:
-        row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
-    raise input_error(
-        table.source,
-        f"{table.row(row)} has an infinite value in column "
-        f"{table.features[column]!r}; replace it, or leave the cell empty.",
-        lines and lines(row),
-    )
+    _, n_inf = count_nonfinite(table.values, np.ones(table.n_rows, bool))
+    if n_inf.any():
+        row, column = first_cell(table.values, np.isinf)
+        raise input_error(
+            table.source,
+            f"{table.row(row)} has an infinite value in column "
+            f"{table.features[column]!r}; replace it, or leave the cell empty.",
+            lines and lines(row),
+        )
+
+
+def first_cell(X: Any, is_meant: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int]:
+    """Row and column of the first number of a kind, of sparse ones as far as stored."""
+    if not sp.issparse(X):
+        row, column = np.argwhere(is_meant(X))[0]
+        return int(row), int(column)
+    entry = np.flatnonzero(is_meant(X.data))[0]
+    row = np.searchsorted(X.indptr, entry, side="right") - 1
+    return int(row), int(X.indices[entry])
 
 
 def transposed(table: FileTable) -> FileTable:

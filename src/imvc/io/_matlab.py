@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from imvc.io._errors import input_error, reading
 from imvc.io._file_bytes import memory_limit
-from imvc.io._file_table import FileTable, Options, matrix_table, to_object_array
+from imvc.io._file_table import FileTable, Request, matrix_table, to_object_array
 from imvc.io._mat5 import major_version, sound_variables
 
 VIEWS = ("x", "data", "fea", "views", "view", "features", "feature")
@@ -23,12 +23,11 @@ _NUMBERED = re.compile(r"(?:x|fea|view|data)_?(\d+)", re.IGNORECASE)
 _NOT_VIEWS = ("mask", "folds", "index", "idx")
 
 
-def read_matlab(
-    path: Path, source: str, name: str, options: Options
-) -> list[FileTable]:
+def read_matlab(file: Request) -> list[FileTable]:
     """Read the views of a .mat file; known labels become metadata."""
-    with reading(source, kind_of_mat(path)):
-        variables = read_variables(path)
+    source = file.source
+    with reading(source, kind_of_mat(file.path)):
+        variables = read_variables(file.path)
         if not variables:
             raise input_error(source, "holds no variable that can be read.")
         labels = find_labels(variables)
@@ -39,7 +38,7 @@ def read_matlab(
         return [
             matrix_table(
                 X,
-                key if several else name,
+                key if several else file.name,
                 f"{source}::{key}" if several else source,
                 metadata=metadata,
             )

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from imvc.io._errors import input_error, need, reading
 from imvc.io._file_bytes import check_path, check_size, load_bytes
-from imvc.io._file_table import FileTable, Options, id_strings, matrix_table
+from imvc.io._file_table import FileTable, Request, id_strings, matrix_table
 from imvc.io._text import single_tabs
 
 _HEAD = 2**20
@@ -34,8 +34,9 @@ class _Header(NamedTuple):
     body: int  # bytes before the first entry
 
 
-def read_mtx(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+def read_mtx(file: Request) -> list[FileTable]:
     """Read a Matrix Market file, which stays sparse if it is written so."""
+    source, path = file.source, file.path
     need("pyarrow.csv", source)
     with reading(source, "a Matrix Market file"):
         data = load_bytes(path, source)
@@ -53,7 +54,7 @@ def read_mtx(path: Path, source: str, name: str, options: Options) -> list[FileT
         return [
             matrix_table(
                 values,
-                name,
+                file.name,
                 source,
                 ids=ids,
                 features=None if features is None else tuple(features.tolist()),

@@ -8,7 +8,7 @@ import numpy as np
 
 from imvc.io._columns import metadata_from_columns
 from imvc.io._errors import input_error, reading, shown
-from imvc.io._file_table import FileTable, Options
+from imvc.io._file_table import FileTable, Request
 from imvc.io._join_tables import aligned, places
 from imvc.io._read_file import read_columns
 
@@ -65,10 +65,9 @@ def read_metadata(
     notes : list of str
         What was decided, as "file: note".
     """
-    options = Options(block=False)
-    found = read_columns(path, options)
+    found = read_columns(path)
     with reading(str(path), "a table of metadata"):
-        ids, columns = metadata_from_columns(found, options)
+        ids, columns = metadata_from_columns(found, Request(str(path)))
     return ids, columns, [f"{path}: {note}" for note in found.notes]
 
 

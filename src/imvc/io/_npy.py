@@ -14,23 +14,24 @@ import scipy.sparse as sp
 
 from imvc.io._errors import InputError, input_error, reading
 from imvc.io._file_bytes import check_size
-from imvc.io._file_table import FileTable, Options, matrix_table
+from imvc.io._file_table import FileTable, Request, matrix_table
 from imvc.io._paths import file_stamp
 from imvc.io._row_reader import CsrReader, RowReader
 
 
-def read_npy(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+def read_npy(file: Request) -> list[FileTable]:
     """Read one matrix; rows are samples and have no ids."""
+    source = file.source
     with reading(source, "a NumPy array"):
-        with open(path, "rb") as file:
-            shape, dtype = check_header(file, source)
-            size = path.stat().st_size - file.tell()
+        with open(file.path, "rb") as raw:
+            shape, dtype = check_header(raw, source)
+            size = file.path.stat().st_size - raw.tell()
             if dtype.itemsize * float(np.prod(shape, dtype=float)) > size:
                 raise input_error(
                     source, f"is truncated: it should hold an array of shape {shape}."
                 )
-        values = np.load(path, allow_pickle=False)
-        return [matrix_table(values, name, source)]
+        values = np.load(file.path, allow_pickle=False)
+        return [matrix_table(values, file.name, source)]
 
 
 def check_header(file: Any, source: str) -> tuple[tuple[int, ...], np.dtype]:

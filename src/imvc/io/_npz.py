@@ -11,7 +11,7 @@ from imvc.io._errors import input_error, reading, shown
 from imvc.io._file_bytes import check_size
 from imvc.io._file_table import (
     FileTable,
-    Options,
+    Request,
     id_strings,
     matrix_table,
     to_object_array,
@@ -23,17 +23,18 @@ _SPARSE_KEYS = {"format", "data", "shape"}
 _ID_KEYS = ("ids", "sample_ids")
 
 
-def read_npz(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+def read_npz(file: Request) -> list[FileTable]:
     """Read an archive: X0, X1, ..., or named matrices, or one SciPy sparse matrix.
 
     Optional arrays: ``ids`` (or ``sample_ids``) for the rows of all views, ``mask``
     (samples x views, 1 = observed), ``features0``, ... for the names of columns.
     Vectors as long as the views, such as ``y``, become metadata.
     """
+    source = file.source
     with reading(source, "a NumPy archive"):
-        arrays = read_archive(path, source)
+        arrays = read_archive(file.path, source)
         if _SPARSE_KEYS <= set(arrays):
-            return [matrix_table(sp.load_npz(path), name, source)]
+            return [matrix_table(sp.load_npz(file.path), file.name, source)]
         keys = _view_keys(arrays, source)
         n = len(arrays[keys[0]])
         ids = next((id_strings(arrays[k]) for k in _ID_KEYS if k in arrays), None)
@@ -46,7 +47,7 @@ def read_npz(path: Path, source: str, name: str, options: Options) -> list[FileT
         return [
             matrix_table(
                 _masked(arrays, key, v, len(keys), source),
-                _view_name(key) if several else name,
+                _view_name(key) if several else file.name,
                 f"{source}::{key}" if several else source,
                 ids=ids,
                 features=_stored_features(arrays, key, v),

@@ -10,7 +10,6 @@ import os
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from imvc.io._arrow_rows import (
 )
 from imvc.io._errors import BlockError, need, reading
 from imvc.io._file_bytes import check_size
-from imvc.io._file_table import Options
+from imvc.io._file_table import Request
 from imvc.io._paths import local_path
 from imvc.io._row_reader import RowReader
 
@@ -36,15 +35,16 @@ _ENDINGS = (".parquet", ".pq")
 _ID_NAMES = ("id", "sample_id", "sample")
 
 
-def read_parquet(path: Path, source: str, name: str, options: Options) -> ArrowColumns:
+def read_parquet(file: Request) -> ArrowColumns:
     """Read a whole file; a pandas index in it becomes the ids."""
+    source = file.source
     parquet = need("pyarrow.parquet", source)
     with reading(source, "Parquet"):
-        with open(path, "rb") as raw, parquet.ParquetFile(raw) as file:
-            found = file.metadata
+        with open(file.path, "rb") as raw, parquet.ParquetFile(raw) as stored:
+            found = stored.metadata
             check_size(source, 8.0 * found.num_rows * found.num_columns)
-            table = file.read()
-        return ArrowColumns.of_file(table, source, name)
+            table = stored.read()
+        return ArrowColumns.of_file(table, source, file.name)
 
 
 class ParquetRows:
