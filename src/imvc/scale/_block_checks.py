@@ -7,9 +7,9 @@ import numpy as np
 
 from imvc.io._errors import one_line
 from imvc.scale._source import BlockError
-from imvc.views import count_nonfinite
+from imvc.views import IncompleteViews, count_nonfinite, read_only
 
-__all__ = ["as_block_error", "check_rows", "refuse_uncovered"]
+__all__ = ["as_block_error", "assemble_block", "check_rows", "refuse_uncovered"]
 
 
 def check_rows(X, wanted, strict, refuse, way_out, columns=None):
@@ -63,6 +63,21 @@ def refuse_uncovered(mask, i, start, id_text=lambda sample: ""):
             f"all views, block {i}, row {sample}{id_text(sample)}: observed in no view "
             f"({len(lost)} such samples in this block); drop them."
         )
+
+
+def assemble_block(source, i, parts, id_text=lambda sample: ""):
+    """Block `i` of a source from (array, positions, observed) of every view."""
+    arrays, positions, columns = zip(*parts)
+    mask = np.column_stack(columns)
+    refuse_uncovered(mask, i, int(source.starts[i]), id_text)
+    return IncompleteViews(
+        arrays=arrays,
+        mask=read_only(mask),
+        names=source.names,
+        positions=positions,
+        sample_ids=None,
+        feature_names=source.feature_names,
+    )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._row_reader import cut_rows
-from imvc.scale._block_checks import refuse_uncovered
+from imvc.scale._block_checks import assemble_block, refuse_uncovered
 from imvc.scale._block_parts import BlockParser, checked_rows
 from imvc.scale._block_plan import block_rows
 from imvc.scale._row_source import RowSource, no_rows
@@ -20,7 +20,7 @@ from imvc.scale._sort_rows import NumberedRowsWriter
 from imvc.scale._source import BlockError, BlockSource
 from imvc.scale._view_rows import ViewRows
 from imvc.scale._work_folder import WorkFolder, digest_of
-from imvc.views import IncompleteViews, ViewSchema, float_dtype, read_only
+from imvc.views import IncompleteViews, ViewSchema, float_dtype
 
 __all__ = ["Blocks", "SequenceSource", "is_sequence", "spool_blocks"]
 
@@ -55,13 +55,7 @@ def is_sequence(x: Any) -> bool:
 
 
 class SequenceSource(BlockSource):
-    """Blocks that can be asked for by number, each time anew.
-
-    Parameters
-    ----------
-    items : sequence of blocks
-    like : ViewSchema, optional
-    """
+    """Blocks that can be asked for by number, each time anew."""
 
     def __init__(self, items: Any, like: ViewSchema | None = None) -> None:
         self._items = items
@@ -97,27 +91,17 @@ class SequenceSource(BlockSource):
                 f"block {i}: has {part.n} samples now and had "
                 f"{self.starts[i + 1] - start} before; blocks must not change."
             )
-        mask = np.zeros((part.n, self.n_views), bool)
-        arrays: list[Any] = []
-        positions: list[Any] = []
-        for v, name in enumerate(self.names):
-            X = part.arrays.get(name)
-            positions.append(np.full(part.n, -1, np.int64) if X is None else None)
+        views: list[tuple[Any, Any, np.ndarray]] = []
+        for name, width in zip(self.names, self.n_features):
+            X, dtype = part.arrays.get(name), self._dtypes[name]
             if X is None:
-                sparse = name in self._sparse
-                arrays.append(no_rows(self.n_features[v], self._dtypes[name], sparse))
-                continue
-            arrays.append(X.astype(self._dtypes[name], copy=False))
-            mask[:, v] = checked_rows(part, name, arrays[-1], i, start)
-        refuse_uncovered(mask, i, start)
-        return IncompleteViews(
-            arrays=tuple(arrays),
-            mask=read_only(mask),
-            names=self.names,
-            positions=tuple(positions),
-            sample_ids=None,
-            feature_names=self.feature_names,
-        )
+                blank = no_rows(width, dtype, name in self._sparse)
+                nowhere = np.full(part.n, -1, np.int64)
+                views.append((blank, nowhere, np.zeros(part.n, bool)))
+            else:
+                X = X.astype(dtype, copy=False)
+                views.append((X, None, checked_rows(part, name, X, i, start)))
+        return assemble_block(self, i, views)
 
 
 class _ViewSpool:

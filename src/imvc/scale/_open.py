@@ -149,11 +149,12 @@ def _open_files(names, entries, mask, memory_budget, work_dir, like):
     else:
         n = _count_samples(given, entries, names, mask_rows)
     _check_mask(mask_rows, n, names)
-    rows = block_rows(sum(v.rows.row_bytes for v in given.values()), memory_budget)
+    row_bytes = sum(view.rows.row_bytes for view in given.values())
+    step = block_rows(row_bytes, memory_budget)
     if folder.lasting:
-        _rewrite_coarse(given, rows, folder)
+        _rewrite_coarse(given, step, folder)
     aligned = [v.rows.boundaries() for v in given.values() if v.index is None]
-    starts = plan_blocks(n, rows, [own for own in aligned if own is not None])
+    starts = plan_blocks(n, step, [own for own in aligned if own is not None])
     views, columns = _in_order(given, names, like)
     source = RowSource(views, starts, mask_rows, columns, ids, folder)
     if like is not None:
@@ -219,11 +220,11 @@ def _check_mask(mask, n, names):
         raise ValueError("views have no samples; pass at least one row.")
 
 
-def _rewrite_coarse(given, rows, folder):
+def _rewrite_coarse(given, step, folder):
     """Rewrite views whose chunks would be unpacked for several blocks each."""
     for v, view in enumerate(given.values()):
         cuts = view.rows.boundaries()
-        if cuts is not None and np.diff(cuts).max(initial=0) > 2 * rows:
+        if cuts is not None and np.diff(cuts).max(initial=0) > 2 * step:
             view.rows = rewrite(view.rows, folder, f"chunks-{v}")
 
 

@@ -6,7 +6,12 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.scale._block_checks import as_block_error, check_rows, refuse_uncovered
+from imvc.scale._block_checks import (
+    as_block_error,
+    assemble_block,
+    check_rows,
+    refuse_uncovered,
+)
 from imvc.scale._source import BlockError, BlockSource
 from imvc.scale._view_rows import ViewRows
 from imvc.views import IncompleteViews, float_dtype, read_only
@@ -62,23 +67,13 @@ class RowSource(BlockSource):
         allowed = self._allowed(i)
         columns = [self._seen(i, v, allowed) for v in range(self.n_views)]
         mask = np.column_stack(columns)
-        self._check_covered(i, mask)
+        refuse_uncovered(mask, i, int(self.starts[i]), self._id_text)
         return read_only(mask)
 
     def block(self, i: int) -> IncompleteViews:
         allowed = self._allowed(i)
         parts = [self._part(i, v, allowed) for v in range(self.n_views)]
-        arrays, positions, columns = zip(*parts)
-        mask = np.column_stack(columns)
-        self._check_covered(i, mask)
-        return IncompleteViews(
-            arrays=arrays,
-            mask=read_only(mask),
-            names=self.names,
-            positions=positions,
-            sample_ids=None,
-            feature_names=self.feature_names,
-        )
+        return assemble_block(self, i, parts, self._id_text)
 
     def rows(self, i: int, v: int, local: np.ndarray) -> Any:
         rows, local = self._views[v].rows, np.asarray(local, np.int64)
@@ -184,9 +179,6 @@ class RowSource(BlockSource):
         if self._ids is None:
             return ""
         return f" (id {self._ids.read(sample, sample + 1)[0]!r})"
-
-    def _check_covered(self, i: int, mask: np.ndarray) -> None:
-        refuse_uncovered(mask, i, int(self.starts[i]), self._id_text)
 
     def _reading(self, i: int, v: int, label: str | None = None) -> Any:
         return as_block_error(label or self._views[v].label, i, *self._range(i))
