@@ -15,15 +15,7 @@ _ID_ROWS = 1 << 17  # ids read at once
 
 
 class AnnDataReader(RowReader):
-    """``X`` of an AnnData file, or of one modality of a MuData file.
-
-    Parameters
-    ----------
-    path : str
-    label : str
-    group : str
-        Where the AnnData is in the file, ``"/"`` or ``"/mod/rna"``.
-    """
+    """``X`` of an AnnData file, or of one modality (``"/mod/rna"``) of MuData."""
 
     has_ids = True
 

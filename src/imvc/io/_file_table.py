@@ -176,11 +176,7 @@ def to_object_array(values: np.ndarray) -> np.ndarray:
 def check_table(table: FileTable, lines: Any = None) -> FileTable:
     """Refuse what no view may have: no rows, no features, bad ids, infinities.
 
-    Parameters
-    ----------
-    table : FileTable
-    lines : callable, optional
-        The line of the file that holds a row.
+    `lines` gives the line of the file that holds a row, for text.
     """
     n, d = table.values.shape
     if n == 0:

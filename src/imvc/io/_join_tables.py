@@ -57,12 +57,8 @@ def _counts_rows(table: FileTable) -> bool:
 def check_overlap(tables: Sequence[FileTable], *, strict: bool) -> list[str]:
     """Refuse files whose ids match no other file; a note where that is allowed.
 
-    Parameters
-    ----------
-    tables : sequence of FileTable
-        All with ids, or all without.
-    strict : bool
-        Whether files that share no sample are an error: new samples may share none.
+    All tables have ids, or none has. Unless `strict`, files may share no sample: new
+    samples need not.
     """
     if len(tables) < 2 or tables[0].ids is None:
         return []

@@ -45,14 +45,10 @@ def major_version(head: bytes) -> int:
 
 
 def sound_variables(data: bytes, memory: int) -> list[str]:
-    """Names of the variables that can be read: numbers, text, cells and structs.
+    """Names of the variables of a file that can be read, if all of them are sound.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    memory : int
-        What packed variables may unpack to, in bytes.
+    These are numbers, text, cells and structs; packed variables may unpack to so many
+    bytes of memory.
     """
     order = "<" if data[126:128] == b"IM" else ">"
     if data[126:128] not in (b"IM", b"MI"):

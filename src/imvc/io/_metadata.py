@@ -20,20 +20,9 @@ def gather_metadata(
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """Metadata of all tables and of a file of its own, per sample, and notes.
 
-    Parameters
-    ----------
-    tables : sequence of FileTable
-    sample_ids : ndarray of object or None
-        The samples; None if they are the rows of the tables.
-    path : path-like, optional
-        A table of metadata with ids.
-
-    Returns
-    -------
-    columns : dict of str to ndarray of object
-        None where unknown. A name that two tables use for different things is kept
-        for the first and followed by the view for the others.
-    notes : list of str
+    Without ids, samples are the rows of the tables. Values are None where unknown. A
+    name that two tables use for different things is kept for the first and followed by
+    the view for the others.
     """
     columns: dict[str, np.ndarray] = {}
     for table in tables:

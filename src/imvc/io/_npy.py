@@ -59,18 +59,8 @@ def _read_header(file: Any, source: str) -> tuple[tuple[int, ...], bool, np.dtyp
 class NpyReader(RowReader):
     """Rows of a C-ordered or strided array in a plain file.
 
-    Rows are read, not mapped: mapped pages would count as memory of the process.
-
-    Parameters
-    ----------
-    path : str
-    label : str
-    dtype : dtype
-    shape : tuple of int
-    offset : int
-        First byte of the first row.
-    strides : tuple of int, optional
-        As of ndarrays; by default of a C-ordered array.
+    Rows are read, not mapped: mapped pages would count as memory of the process. The
+    first row starts at the byte `offset`; `strides` are those of ndarrays.
     """
 
     def __init__(
@@ -121,12 +111,8 @@ class NpyReader(RowReader):
         first = self.offset + start * self.strides[0]
         low = first + sum(min(e, 0) for e in extents)
         high = first + sum(max(e, 0) for e in extents) + self.dtype.itemsize
-        base = low - low % mmap.ALLOCATIONGRANULARITY
-        with open(self.path, "rb") as file:
-            mapping = mmap.mmap(
-                file.fileno(), high - base, access=mmap.ACCESS_READ, offset=base
-            )
-        return np.ndarray(shape, self.dtype, mapping, first - base, self.strides)
+        mapped = np.memmap(self.path, np.uint8, "r", low, (high - low,))
+        return np.ndarray(shape, self.dtype, mapped.data, first - low, self.strides)
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -191,12 +177,7 @@ def write_header(file: Any, dtype: np.dtype, shape: tuple[int, ...]) -> None:
 class NpyWriter:
     """A ``.npy`` file that grows by rows; its shape is written when it is closed.
 
-    Parameters
-    ----------
-    path : Path
-    dtype : dtype
-    width : int, optional
-        None: one dimension.
+    Without a `width` it has one dimension.
     """
 
     def __init__(self, path: Path, dtype: Any, width: int | None = None) -> None:
@@ -232,15 +213,7 @@ class NpyWriter:
 
 
 class RowsWriter:
-    """Dense or sparse rows of one view as ``.npy`` files in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-    dtype : dtype
-    width : int
-    sparse : bool
-    """
+    """Dense or sparse rows of one view as ``.npy`` files in a folder."""
 
     def __init__(self, folder: Path, dtype: np.dtype, width: int, sparse: bool) -> None:
         self.folder, self.width, self.sparse = folder, width, sparse

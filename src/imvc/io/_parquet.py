@@ -76,15 +76,7 @@ class ParquetRows:
 class ParquetReader(RowReader):
     """Rows of Parquet parts, one after the other.
 
-    Parameters
-    ----------
-    label : str
-        The folder or file, as it was given.
-    filesystem : pyarrow.fs.FileSystem
-    parts : list of str
-    id_column : str, optional
-    ids_needed : bool
-        Whether it is an error to find no column of ids.
+    It is an error to find no column of ids where they are needed.
     """
 
     def __init__(

@@ -109,18 +109,8 @@ def cut_rows(
 ) -> np.ndarray:
     """Cuts of `n` rows into runs of at most `step`, at boundaries where possible.
 
-    Parameters
-    ----------
-    n, step : int
-    boundaries : ndarray, optional
-        Ascending.
-    whole : bool
-        Whether runs between two boundaries stay whole even if longer than `step`.
-
-    Returns
-    -------
-    ndarray of int64
-        From 0 to `n`.
+    The cuts go from 0 to `n`. With `whole`, runs between two of the boundaries, which
+    ascend, stay whole even if longer than `step`.
     """
     if boundaries is None:
         return np.append(np.arange(0, n, step, dtype=np.int64), n)
@@ -136,15 +126,7 @@ def cut_rows(
 
 
 class ArrayReader(RowReader):
-    """An array in memory, among views that are elsewhere.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array
-    label : str
-    ids : ndarray, optional
-    feature_names : tuple of str, optional
-    """
+    """An array in memory, dense or CSR, among views that are elsewhere."""
 
     def __init__(
         self,
@@ -183,14 +165,9 @@ class ArrayReader(RowReader):
 
 
 class CsrReader(RowReader):
-    """Sparse rows as three columns: entries, their columns, and where each row starts.
+    """Sparse rows as entries, their columns, and where each row starts.
 
-    Parameters
-    ----------
-    data, indices : RowReader of shape (n_entries, 1)
-    indptr : RowReader of shape (n_rows + 1, 1)
-    width : int
-    label : str
+    `data` and `indices` have a row per entry, `indptr` one more than there are rows.
     """
 
     sparse = True

@@ -17,14 +17,7 @@ from imvc.io._row_reader import RowReader, cut_rows
 
 
 class ZarrReader(RowReader):
-    """Rows of a zarr array of one or two dimensions.
-
-    Parameters
-    ----------
-    array : zarr.Array
-    label : str
-    ndim : int
-    """
+    """Rows of a zarr array of one or two dimensions."""
 
     def __init__(self, array: Any, label: str, ndim: int = 2) -> None:
         if len(array.shape) != ndim:

@@ -30,17 +30,16 @@ class _SharedHash(Exception):
 class JoinedIds:
     """Ids of the samples, read again from the views that brought them.
 
-    Parameters
-    ----------
-    views : list of RowReader
-        As they were given.
-    firsts : list of int
-        First sample that each view brought, and the number of samples.
-    new_rows : list of RowReader
-        Per view the stored rows that brought new samples, ascending.
+    `firsts` has the first sample that each view brought, and the number of samples;
+    `new_rows`, per view, the stored rows that brought new samples, ascending.
     """
 
-    def __init__(self, views, firsts, new_rows):
+    def __init__(
+        self,
+        views: Sequence[RowReader],
+        firsts: Sequence[int],
+        new_rows: Sequence[RowReader],
+    ) -> None:
         self._views, self._firsts, self._new_rows = views, firsts, new_rows
 
     def read(self, start: int, stop: int) -> np.ndarray:

@@ -6,12 +6,14 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._row_reader import RowReader
 from imvc.scale._block_checks import (
     as_block_error,
     assemble_block,
     check_rows,
     refuse_uncovered,
 )
+from imvc.scale._join_ids import JoinedIds
 from imvc.scale._source import BlockError, BlockSource
 from imvc.scale._view_rows import ViewRows
 from imvc.views import IncompleteViews, float_dtype, read_only
@@ -22,21 +24,18 @@ __all__ = ["RowSource", "no_rows"]
 class RowSource(BlockSource):
     """Views in files, as blocks.
 
-    Parameters
-    ----------
-    views : list of ViewRows
-    starts : ndarray of int64
-    mask : RowReader with a row per sample, optional
-    columns : list of int, optional
-        Column of the mask for each view.
-    ids : JoinedIds, optional
-        Gives the ids of a range of samples.
-    keep : object
-        What must live as long as the source: its temporary folder.
+    `columns` are those of the mask for each view, and `keep` is what must live as long
+    as the source: its temporary folder.
     """
 
     def __init__(
-        self, views, starts, mask=None, columns=None, ids=None, keep=None
+        self,
+        views: list[ViewRows],
+        starts: np.ndarray,
+        mask: RowReader | None = None,
+        columns: list[int] | None = None,
+        ids: JoinedIds | None = None,
+        keep: Any = None,
     ) -> None:
         self._views, self._mask, self._columns = views, mask, columns
         self._ids, self._keep = ids, keep

@@ -38,27 +38,15 @@ class ObservedRows:
 
 @dataclass
 class ViewRows:
-    """One view: its stored rows, and the samples they belong to.
-
-    Parameters
-    ----------
-    name : str
-    rows : RowReader, or None for a view that no sample has
-    width : int
-    index : RowReader of shape (n_rows, 1), optional
-        Sample of every stored row, ascending; None: row ``j`` is sample ``j``.
-    listed : bool
-        Whether the user says that every stored row is observed.
-    fingerprint : dict
-        Of the data as they were given.
-    """
+    """One view: its stored rows, and the samples they belong to."""
 
     name: str
-    rows: Any
+    rows: Any  # RowReader, or None for a view that no sample has
     width: int
+    # Sample of every stored row, ascending; None: row j is sample j.
     index: RowReader | None = None
-    listed: bool = False
-    fingerprint: dict = field(default_factory=dict)
+    listed: bool = False  # whether the user says that every stored row is observed
+    fingerprint: dict = field(default_factory=dict)  # of the data as they were given
 
     @property
     def label(self) -> str:

@@ -16,15 +16,9 @@ class WorkFolder:
     """Where rewritten views are kept: a folder of the run, or a temporary one.
 
     Its name starts with a dot, so a run finds its folder as empty as it was. Copies in
-    other processes refer to the same folder; a temporary one goes with the object that
-    made it.
-
-    Parameters
-    ----------
-    path : path-like, optional
-        None: a temporary folder, made when it is first needed.
-    key : str
-        Of the data: what is made from other data has another folder.
+    other processes refer to the same folder; a temporary one, made when it is first
+    needed, goes with the object that made it. The key is of the data: what is made from
+    other data has another folder.
     """
 
     def __init__(self, path: Any = None, key: str = "views") -> None:
