@@ -131,6 +131,8 @@ def _is_blocks(Xs):
 
 def _in_memory(x):
     """Tell whether a view needs no file to be read."""
+    if type(x) is np.ndarray and x.base is None:  # no part of a memory map
+        return True
     return not isinstance(x, ObservedRows) and needs_no_file(x)
 
 
