@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from imvc.datasets._benchmark_sets import REGISTRY, DatasetInfo, find_info, normalise
 from imvc.datasets._data_home import (
     dataset_files,
     find_dataset,
@@ -20,7 +21,6 @@ from imvc.datasets._data_home import (
 )
 from imvc.datasets._dataset import MultiViewDataset, encode_classes
 from imvc.datasets._dataset_files import read_dataset_file
-from imvc.datasets._published import REGISTRY, DatasetInfo, find_info, normalise
 
 
 @dataclass(frozen=True)

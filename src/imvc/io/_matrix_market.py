@@ -6,8 +6,8 @@ which is that of most single-cell pipelines, ask for the transpose.
 
 The numbers go through the CSV parser of pyarrow, and every index is checked. SciPy's
 reader (1.17) is three times as fast (0.4 s for 10^6 entries), but ended the process on
-4 to 9 of 6000 damaged copies of small files, and went on to do so after a guard had
-let through only a sound header and bytes of which numbers are made.
+4 to 9 of 6000 damaged copies of small files. No guard helps: a sound file whose last
+line ends in a blank is enough.
 """
 
 import re
@@ -42,11 +42,10 @@ def read_mtx(file: Request) -> list[FileTable]:
         data = load_bytes(path, source)
         header = _read_header(data, source)
         columns = _read_entries(data, header, source)
-        values = (
-            _dense(columns, header)
-            if header.layout == "array"
-            else _sparse(columns, header, source)
-        )
+        if header.layout == "array":
+            values: Any = columns[0].reshape(header.shape, order="F")
+        else:
+            values = _sparse(columns, header, source)
     stem = path if path.suffix.lower() == ".mtx" else path.with_suffix("")
     ids = _names_beside(stem, ".rows", values.shape[0])
     features = _names_beside(stem, ".cols", values.shape[1])
@@ -140,10 +139,6 @@ def _read_entries(data: Any, header: _Header, source: str) -> list[np.ndarray]:
             f"{header.n_entries}.",
         )
     return [column.to_numpy() for column in table.columns]
-
-
-def _dense(columns: list[np.ndarray], header: _Header) -> np.ndarray:
-    return columns[0].reshape(header.shape, order="F")
 
 
 def _sparse(columns: list[np.ndarray], header: _Header, source: str) -> Any:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._columns import metadata_from_columns
 from imvc.io._errors import input_error, reading, shown
 from imvc.io._file_table import FileTable, Request
 from imvc.io._join_tables import aligned, places
 from imvc.io._read_file import read_columns
+from imvc.io._table_columns import metadata_from_columns
 
 _NOTHING = np.array(None, dtype=object)
 

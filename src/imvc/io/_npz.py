@@ -18,7 +18,7 @@ from imvc.io._file_table import (
 )
 from imvc.io._npy import check_header
 
-_NUMBERED = re.compile(r"[Xx]_?(\d+)")
+_NUMBERED = re.compile(r"^[Xx]_?(\d+)$")
 _SPARSE_KEYS = {"format", "data", "shape"}
 _ID_KEYS = ("ids", "sample_ids")
 
@@ -47,7 +47,7 @@ def read_npz(file: Request) -> list[FileTable]:
         return [
             matrix_table(
                 _masked(arrays, key, v, len(keys), source),
-                _view_name(key) if several else file.name,
+                _NUMBERED.sub(r"view\1", key) if several else file.name,
                 f"{source}::{key}" if several else source,
                 ids=ids,
                 features=_stored_features(arrays, key, v),
@@ -98,11 +98,6 @@ def _view_keys(arrays: dict[str, np.ndarray], source: str) -> list[str]:
             "X0, X1, ...",
         )
     return keys
-
-
-def _view_name(key: str) -> str:
-    match = _NUMBERED.fullmatch(key)
-    return f"view{match[1]}" if match else key
 
 
 def _masked(

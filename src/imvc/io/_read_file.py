@@ -8,7 +8,6 @@ from typing import Any
 
 from imvc.io._anndata import read_h5ad, read_h5mu
 from imvc.io._arrow_columns import ArrowColumns
-from imvc.io._columns import table_from_columns
 from imvc.io._errors import input_error, reading
 from imvc.io._feather import read_feather
 from imvc.io._file_bytes import PACKED, check_path, magic
@@ -24,6 +23,7 @@ from imvc.io._matrix_market import read_mtx
 from imvc.io._npy import read_npy
 from imvc.io._npz import read_npz
 from imvc.io._parquet import read_parquet
+from imvc.io._table_columns import table_from_columns
 from imvc.io._text import read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from imvc.io._arrow_columns import ArrowColumns, is_index_name
-from imvc.io._columns import numbers_in_text
 from imvc.io._dialect import NA_WORDS, WHITESPACE, Dialect, detect_dialect
-from imvc.io._encoding import Text, as_utf8, as_western, old_mac_lines
+from imvc.io._encoding import Text, as_utf8, as_western
 from imvc.io._errors import input_error, need, reading
 from imvc.io._file_bytes import load_bytes
 from imvc.io._file_table import Request, refuse_repeats
+from imvc.io._table_columns import numbers_in_text
 from imvc.io._wide import MANY_COLUMNS, read_wide
 
 _BLOCK = 2**20
@@ -23,7 +23,7 @@ def read_text(file: Request) -> ArrowColumns:
     source = file.source
     need("pyarrow.csv", source)
     with reading(source, "text"):
-        text = old_mac_lines(as_utf8(load_bytes(file.path, source), source))
+        text = as_utf8(load_bytes(file.path, source), source)
         try:
             return _parse(text, file)
         except _NotUtf8:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._columns import numbers_in_text
 from imvc.io._dialect import NA_WORDS, Dialect, is_number
+from imvc.io._table_columns import numbers_in_text
 
 MANY_COLUMNS = 1000
 _MAX_TEXT = 50
