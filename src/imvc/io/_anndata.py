@@ -9,15 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._checked_table import id_strings, matrix_table, to_object_array
 from imvc.io._errors import input_error, need, reading, shown
 from imvc.io._file_bytes import check_size
-from imvc.io._file_table import (
-    FileTable,
-    Request,
-    id_strings,
-    matrix_table,
-    to_object_array,
-)
+from imvc.io._file_table import FileTable, Request
 from imvc.io._hdf5 import child, has, matrix_layout, modalities, text
 from imvc.io._join_tables import aligned, places
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._checked_table import matrix_table, to_object_array
 from imvc.io._errors import input_error, reading
 from imvc.io._file_bytes import memory_limit
-from imvc.io._file_table import FileTable, Request, matrix_table, to_object_array
+from imvc.io._file_table import FileTable, Request
 from imvc.io._mat5 import major_version, sound_variables
 
 VIEWS = ("x", "data", "fea", "views", "view", "features", "feature")

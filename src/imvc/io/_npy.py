@@ -6,15 +6,17 @@ Nothing is ever unpickled.
 import hashlib
 import mmap
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._checked_table import matrix_table
 from imvc.io._errors import InputError, input_error, reading
 from imvc.io._file_bytes import check_size
-from imvc.io._file_table import FileTable, Request, matrix_table
+from imvc.io._file_table import FileTable, Request
 from imvc.io._paths import file_stamp
 from imvc.io._row_reader import CsrReader, RowReader
 
@@ -137,6 +139,18 @@ def open_memmap(
     if ndim == 1:
         x = x[:, None]
     return NpyReader(path, label or path, x.dtype, x.shape, offset, x.strides)
+
+
+def block_reader(array: Any) -> Callable[[int, int], np.ndarray]:
+    """A function that reads rows; of a memory map without mapping its pages."""
+    shape = np.shape(array)
+    if isinstance(array, np.ndarray):
+        stored = open_memmap(array, ndim=len(shape))
+        if stored is not None:
+            return lambda start, stop: stored.read(start, stop).reshape(
+                stop - start, *shape[1:]
+            )
+    return lambda start, stop: np.asarray(array[start:stop])
 
 
 def open_npy(path: str, label: str, ndim: int = 2) -> NpyReader:

@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._checked_table import id_strings, matrix_table, to_object_array
 from imvc.io._errors import input_error, reading, shown
 from imvc.io._file_bytes import check_size
-from imvc.io._file_table import (
-    FileTable,
-    Request,
-    id_strings,
-    matrix_table,
-    to_object_array,
-)
+from imvc.io._file_table import FileTable, Request
 from imvc.io._npy import check_header
 
 _NUMBERED = re.compile(r"^[Xx]_?(\d+)$")

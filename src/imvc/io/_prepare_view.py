@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._checked_table import first_cell
 from imvc.io._errors import input_error, shown
-from imvc.io._file_table import FileTable, first_cell
+from imvc.io._file_table import FileTable
 from imvc.io._moments import column_counts, column_moments
 from imvc.views import count_nonfinite
 

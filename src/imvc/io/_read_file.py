@@ -8,16 +8,11 @@ from typing import Any
 
 from imvc.io._anndata import read_h5ad, read_h5mu
 from imvc.io._arrow_columns import ArrowColumns
+from imvc.io._checked_table import check_table, id_strings, transposed
 from imvc.io._errors import input_error, reading
 from imvc.io._feather import read_feather
 from imvc.io._file_bytes import PACKED, check_path, magic
-from imvc.io._file_table import (
-    FileTable,
-    Request,
-    check_table,
-    id_strings,
-    transposed,
-)
+from imvc.io._file_table import FileTable, Request
 from imvc.io._matlab import read_matlab
 from imvc.io._matrix_market import read_mtx
 from imvc.io._npy import read_npy

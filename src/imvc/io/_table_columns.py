@@ -16,16 +16,11 @@ from imvc.io._arrow_columns import (
     is_numeric,
     to_objects,
 )
+from imvc.io._checked_table import check_ids, check_table, refuse_repeats
 from imvc.io._choose_ids import drop_blank_rows, id_text, pick_ids
 from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS, NUMBER
 from imvc.io._errors import input_error
-from imvc.io._file_table import (
-    FileTable,
-    Request,
-    check_ids,
-    check_table,
-    refuse_repeats,
-)
+from imvc.io._file_table import FileTable, Request
 
 _MAX_CATEGORIES = 100
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from imvc.io._arrow_columns import ArrowColumns, is_index_name
+from imvc.io._checked_table import refuse_repeats
 from imvc.io._dialect import NA_WORDS, WHITESPACE, Dialect, detect_dialect
 from imvc.io._encoding import Text, as_utf8, as_western
 from imvc.io._errors import input_error, need, reading
 from imvc.io._file_bytes import load_bytes
-from imvc.io._file_table import Request, refuse_repeats
+from imvc.io._file_table import Request
 from imvc.io._table_columns import numbers_in_text
 from imvc.io._wide import MANY_COLUMNS, read_wide
 

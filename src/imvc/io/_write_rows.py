@@ -5,7 +5,7 @@ import io
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from imvc._files import atomic_write
 from imvc.io._errors import need
-from imvc.io._npy import open_memmap, write_header
+from imvc.io._npy import block_reader, write_header
 
 _BLOCK_ROWS = 1 << 16
 _TEXT_ROWS = 1 << 12  # numbers as text take much more memory
@@ -151,7 +151,7 @@ def _cells(array: np.ndarray) -> list[Any]:
 
 def take_rows(array: Any, numbers: np.ndarray) -> np.ndarray:
     """Some rows of an array by ascending numbers, with a block in memory at a time."""
-    read, n = _block_reader(array), np.shape(array)[0]
+    read, n = block_reader(array), np.shape(array)[0]
     parts = []
     for start, stop in pairwise([*range(0, n, _BLOCK_ROWS), n]):
         own = numbers[slice(*np.searchsorted(numbers, [start, stop]))]
@@ -201,7 +201,7 @@ class _Rows:
             )
         self.columns, self._width = tuple(columns), width
         self._ids = self._parts_of_ids(ids, path)
-        self._read = _block_reader(array)
+        self._read = block_reader(array)
 
     def _parts_of_ids(self, ids: Any, path: Path) -> Iterable[Any] | None:
         """Ids as parts that follow each other."""
@@ -256,18 +256,6 @@ class _Rows:
 
     def _starts(self, step: int) -> list[int]:
         return [*range(0, self.shape[0], step), self.shape[0]]
-
-
-def _block_reader(array: Any) -> Callable[[int, int], np.ndarray]:
-    """A function that reads rows; of a memory map without mapping its pages."""
-    shape = np.shape(array)
-    if isinstance(array, np.ndarray):
-        stored = open_memmap(array, ndim=len(shape))
-        if stored is not None:
-            return lambda start, stop: stored.read(start, stop).reshape(
-                stop - start, *shape[1:]
-            )
-    return lambda start, stop: np.asarray(array[start:stop])
 
 
 def _cut(parts: Iterable[Any] | None, starts: Sequence[int]) -> Iterator[np.ndarray]:
