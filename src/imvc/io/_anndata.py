@@ -25,39 +25,28 @@ def read_h5ad(file: Request) -> list[FileTable]:
 
 
 def read_h5mu(file: Request) -> list[FileTable]:
-    """Read a MuData file: one view per modality, each with its own samples."""
-    source, h5py = file.source, need("h5py", file.source)
+    """Read a MuData file: one view per modality, each with its own samples.
+
+    Modalities that lack the layer asked for give their X.
+    """
+    source, layer, h5py = file.source, file.layer, need("h5py", file.source)
     with reading(source, "a MuData file"), h5py.File(file.path, "r") as root:
         keys = modalities(root, source, "rename it to .h5ad if it is AnnData")
-        mods = child(root, "mod", source)
-        _check_layer(mods, keys, file.layer, source)
+        groups = {key: child(root, f"mod/{key}", source) for key in keys}
+        having = {
+            key
+            for key, group in groups.items()
+            if layer is not None and _find_layer(group, layer, source) is not None
+        }
+        if layer is not None and not having:
+            raise input_error(source, f"no modality has a layer {layer!r}.")
         tables = [
             _read_anndata(
-                child(mods, key, source),
-                f"{source}::{key}",
-                key,
-                _layer_of(child(mods, key, source), file.layer),
+                group, f"{source}::{key}", key, layer if key in having else None
             )
-            for key in keys
+            for key, group in groups.items()
         ]
         return _with_shared_metadata(tables, root, source)
-
-
-def _check_layer(mods: Any, keys: list[str], layer: str | None, source: str) -> None:
-    if layer is None:
-        return
-    groups = [child(mods, key, source) for key in keys]
-    if all(_layer_of(group, layer) is None for group in groups):
-        raise input_error(source, f"no modality has a layer {layer!r}.")
-
-
-def _layer_of(group: Any, layer: str | None) -> str | None:
-    """The layer if this modality has it; the others give their X."""
-    if layer is None:
-        return None
-    places = [group[place] for place in ("layers", "obsm") if has(group, place)]
-    known = any(has(place, layer) for place in places)
-    return layer if known or (layer == "raw" and has(group, "raw")) else None
 
 
 def _read_anndata(group: Any, source: str, name: str, layer: str | None) -> FileTable:
@@ -79,33 +68,41 @@ def _read_anndata(group: Any, source: str, name: str, layer: str | None) -> File
     )  # fmt: skip
 
 
-def _find_matrix(
-    group: Any, layer: str | None, source: str
-) -> tuple[Any, str | None, tuple[str, ...]]:
-    """Node of the numbers, the group that names its columns, and notes."""
+# Node of the numbers, the group that names its columns, and notes.
+_Matrix = tuple[Any, str | None, tuple[str, ...]]
+
+
+def _find_matrix(group: Any, layer: str | None, source: str) -> _Matrix:
     if layer is None:
         if not has(group, "X"):
             raise input_error(
                 source, "has no X; name a layer (--layer) if the numbers are in one."
             )
         return child(group, "X", source), "var", ()
+    found = _find_layer(group, layer, source)
+    if found is None:
+        places = [p for p in ("layers", "obsm") if has(group, p)]
+        known = [key for place in places for key in child(group, place, source)]
+        raise input_error(
+            source,
+            f"has no layer {layer!r}; it has {shown(known, 5) if known else 'none'}.",
+        )
+    return found
+
+
+def _find_layer(group: Any, layer: str, source: str) -> _Matrix | None:
+    """A layer, the raw numbers or an embedding; None where there is no such."""
     layers, obsm = (
         child(group, place, source) if has(group, place) else None
         for place in ("layers", "obsm")
     )
     if has(layers, layer):
-        node = child(layers, layer, source)
-        return node, "var", (f"layer {layer!r}",)
+        return child(layers, layer, source), "var", (f"layer {layer!r}",)
     if layer == "raw" and has(group, "raw"):
-        return child(child(group, "raw", source), "X", source), "raw/var", ("raw",)
+        return child(group, "raw/X", source), "raw/var", ("raw",)
     if has(obsm, layer):
-        node = child(obsm, layer, source)
-        return node, None, (f"embedding {layer!r} of obsm",)
-    known = [*(layers or ()), *(obsm or ())]
-    raise input_error(
-        source,
-        f"has no layer {layer!r}; it has {shown(known, 5) if known else 'none'}.",
-    )
+        return child(obsm, layer, source), None, (f"embedding {layer!r} of obsm",)
+    return None
 
 
 def _read_matrix(node: Any, source: str) -> Any:
