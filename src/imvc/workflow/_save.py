@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from imvc.io import OutputFolder, write_labels
+from imvc.io._write_rows import take_rows
 from imvc.methods import get_method, list_methods
 from imvc.report import write_cluster_page
 from imvc.scale import BlockSource, save_rows
-from imvc.scale._results import take_rows
 from imvc.workflow._input_files import BlockFiles
 from imvc.workflow._run_record import make_record
 from imvc.workflow._stages import Progress, Stages
