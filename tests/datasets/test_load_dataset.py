@@ -15,7 +15,7 @@ from imvc.datasets import (
     list_datasets,
     load_dataset,
 )
-from imvc.datasets._registry import REGISTRY
+from imvc.datasets._benchmark_sets import REGISTRY
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 

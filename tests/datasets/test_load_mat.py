@@ -156,3 +156,24 @@ def test_matlab_files_that_do_not_fit_say_what_they_hold(tmp_path, contents, mes
     savemat(tmp_path / "mine.mat", contents)
     with pytest.raises(ValueError, match=message):
         load_dataset("mine", tmp_path)
+
+
+def test_damaged_matlab_files_are_read_or_refused(tmp_path):
+    """SciPy's own reader ends the process on some of these."""
+    rng = np.random.default_rng(5)
+    path = tmp_path / "mine.mat"
+    views = [sparse.csc_array(VIEWS[0]), *VIEWS[1:]]
+    savemat(path, {"X": cells(views), "Y": LABELS, "note": "text"})
+    whole = path.read_bytes()
+    messages = []
+    for _ in range(200):
+        data = bytearray(whole)
+        for at in rng.integers(128, len(data), size=rng.integers(1, 4)):
+            data[at] = rng.integers(256)
+        path.write_bytes(data)
+        try:
+            load_dataset("mine", tmp_path)
+        except ValueError as error:
+            messages.append(str(error))
+    assert messages
+    assert all("mine.mat" in message for message in messages)

@@ -454,7 +454,7 @@ def test_an_endless_packed_line_is_refused(tmp_path):
 def test_a_file_that_unpacks_to_hundreds_of_times_its_size_is_refused(
     write, monkeypatch
 ):
-    monkeypatch.setattr("imvc.io._open._BOMB_SIZE", 2**18)
+    monkeypatch.setattr("imvc.io._file_bytes._BOMB_SIZE", 2**18)
     packed = bz2.compress(b"0,0,0,0\n" * 2**18)
     with pytest.raises(InputError, match="500 times its size"):
         read_file(write(packed, "view.csv.bz2"))

@@ -227,7 +227,7 @@ def test_an_archive_that_says_it_holds_more_than_the_memory_is_refused(
     tmp_path, monkeypatch
 ):
     np.savez_compressed(tmp_path / "v.npz", X0=np.zeros((1000, 1000)))
-    monkeypatch.setattr("imvc.io._open.memory_limit", lambda: 10**6)
+    monkeypatch.setattr("imvc.io._file_bytes.memory_limit", lambda: 10**6)
     with pytest.raises(InputError, match="more than the memory"):
         read_file(tmp_path / "v.npz")
 

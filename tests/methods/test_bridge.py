@@ -560,3 +560,13 @@ def test_identical_rows_and_few_samples_are_survived():
 def test_overlaps_are_counted(model, data):
     mask = data.mask.astype(int)
     np.testing.assert_array_equal(model.overlap_, mask.T @ mask)
+
+
+def test_a_model_from_a_file_that_measured_stability_takes_more_samples(data, tmp_path):
+    """The second anchors are not in the file, so stability is unknown, not an error."""
+    model = AnchorBridge(3, stability=True, random_state=0)
+    model.fit(data.Xs, mask=data.mask).save(tmp_path / "model.imvc", updatable=True)
+    found = AnchorBridge.load(tmp_path / "model.imvc")
+    found.update([X[:20] for X in data.Xs], mask=data.mask[:20])
+    assert np.isnan(found.stability_)
+    assert len(found.labels_) == len(data.mask) + 20

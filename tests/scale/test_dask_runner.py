@@ -11,7 +11,7 @@ import pytest
 
 from imvc import RISE, AnchorBridge
 from imvc.datasets import make_views
-from imvc.methods import rise
+from imvc.methods import anchor_model
 from imvc.scale import (
     AnchorGraphs,
     BlockError,
@@ -363,7 +363,7 @@ def test_a_fit_goes_on_from_the_stages_of_a_lost_cluster(
     def not_again(*args, **kwargs):
         raise AssertionError("the anchors were chosen again")
 
-    monkeypatch.setattr(rise, "choose_anchors", not_again)
+    monkeypatch.setattr(anchor_model, "choose_anchors", not_again)
     paths, mask = files
     model = small(RISE, **options).fit(paths, mask=mask, client=client)
     assert np.array_equal(fetch(client, model.labels_), in_memory[RISE].labels_)

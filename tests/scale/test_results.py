@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from imvc.scale import _results, save_rows
+from imvc.io import _write_rows
+from imvc.scale import save_rows
 
 pa_csv = pytest.importorskip("pyarrow.csv")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -89,11 +90,11 @@ def test_memory_maps_and_their_parts_are_read_from_their_file(tmp_path):
 
 
 def test_some_rows_are_taken_block_by_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(_results, "_BLOCK_ROWS", 5)
+    monkeypatch.setattr(_write_rows, "_BLOCK_ROWS", 5)
     np.save(tmp_path / "whole.npy", ARRAYS["embedding"])
     mapped = np.load(tmp_path / "whole.npy", mmap_mode="r")
     numbers = np.array([0, 4, 5, 16, 22])
-    found = _results.take_rows(mapped, numbers)
+    found = _write_rows.take_rows(mapped, numbers)
     np.testing.assert_array_equal(found, ARRAYS["embedding"][numbers])
     assert not isinstance(found, np.memmap)
 

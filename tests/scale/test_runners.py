@@ -129,7 +129,7 @@ def test_memory_in_blocks_of_any_size_gives_the_same(
     def small(views, rows=None):
         return ViewsSource(views, rows or block_rows)
 
-    monkeypatch.setattr("imvc.scale._open.ViewsSource", small)
+    monkeypatch.setattr("imvc.scale._runner.ViewsSource", small)
     found = quiet(METHODS[name](), XS)
     assert_same(whole[name], found)
     np.testing.assert_array_equal(found.predict(XS), whole[name].labels_)

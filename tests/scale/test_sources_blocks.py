@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources_common import assert_pickles, assert_same, small_views
 
-from imvc.scale._blocks import Blocks
+from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
 from imvc.scale._source import BlockError
 from imvc.views import as_views
@@ -110,7 +110,7 @@ def test_a_sparse_view_is_sparse_even_where_no_sample_has_it(kind):
 
 
 def test_large_blocks_of_an_iterable_are_cut_to_the_budget(monkeypatch):
-    monkeypatch.setattr("imvc.scale._plan._MOST_ROWS", 7)
+    monkeypatch.setattr("imvc.scale._block_plan._MOST_ROWS", 7)
     Xs, _ = small_views()
     source = open_source(iter(cut(Xs, [5, 5, 25])))
     assert source.starts.tolist() == [0, 5, 5, 12, 19, 25, 32, 39, 46, 53]

@@ -11,8 +11,8 @@ import zarr
 from sources_common import small_views
 
 from imvc.scale._open import open_source
-from imvc.scale._open_view import ObservedRows
 from imvc.scale._source import BlockError
+from imvc.scale._view_rows import ObservedRows
 from imvc.views import as_views
 
 N, BLOCK = 200, 20
@@ -20,7 +20,7 @@ N, BLOCK = 200, 20
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("imvc.scale._plan._MOST_ROWS", BLOCK)
+    monkeypatch.setattr("imvc.scale._block_plan._MOST_ROWS", BLOCK)
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_a_wrong_row_index_is_refused(saved, rows, message):
 
 
 def test_disorder_between_two_pieces_of_the_index_is_found(saved, monkeypatch):
-    monkeypatch.setattr("imvc.scale._stored._INDEX_PIECE", 2)
+    monkeypatch.setattr("imvc.scale._view_rows._INDEX_PIECE", 2)
     views = [
         ObservedRows(np.ones((4, 2)), saved("rows.npy", np.array([0, 5, 4, 6]))),
         complete(),

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources_common import assert_pickles, assert_same, small_views
 
+from imvc.io._row_reader import cut_rows
 from imvc.scale._open import open_source
-from imvc.scale._open_view import ObservedRows
 from imvc.scale._source import ViewsSource, parse_bytes
-from imvc.scale._stores import cut_rows
+from imvc.scale._view_rows import ObservedRows
 from imvc.views import as_views
 
 
@@ -36,7 +36,7 @@ def save_zarr(path, X, chunk=16):
 
 def small_blocks(monkeypatch, rows):
     """Blocks of so many samples, whatever the budget."""
-    monkeypatch.setattr("imvc.scale._plan._MOST_ROWS", rows)
+    monkeypatch.setattr("imvc.scale._block_plan._MOST_ROWS", rows)
 
 
 @pytest.mark.parametrize("rows", [7, 20, 53, 100])

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources_common import assert_pickles, assert_same
 
-from imvc.scale import _join, _rewrite
+from imvc.io._parquet import ParquetRows
+from imvc.scale import _join_ids, _sort_rows
 from imvc.scale._open import open_source
-from imvc.scale._open_view import ObservedRows
 from imvc.scale._source import BlockError
-from imvc.scale._store_parquet import ParquetRows
+from imvc.scale._view_rows import ObservedRows
 from imvc.views import as_views
 
 mudata.set_options(pull_on_update=False)
@@ -60,7 +60,7 @@ def save_all(tmp_path, tables, cuts=(4, 11)):
 
 
 def small_blocks(monkeypatch, rows):
-    monkeypatch.setattr("imvc.scale._plan._MOST_ROWS", rows)
+    monkeypatch.setattr("imvc.scale._block_plan._MOST_ROWS", rows)
 
 
 def assert_same_ids(source, views):
@@ -113,7 +113,7 @@ def test_a_rewritten_view_is_used_again_by_the_next_run(tmp_path, monkeypatch):
     tables = frames()
     paths = save_all(tmp_path, tables)
     first = open_source(paths, work_dir=tmp_path / "work")
-    monkeypatch.setattr(_rewrite, "_deal", None)
+    monkeypatch.setattr(_sort_rows, "_deal", None)
     second = open_source(paths, work_dir=tmp_path / "work")
     assert_same(second, as_views(tables))
     assert json.loads(json.dumps(first.fingerprint)) == second.fingerprint
@@ -130,12 +130,12 @@ def test_a_changed_table_in_memory_is_rewritten_anew(tmp_path):
 
 def test_many_buckets_sort_like_one(tmp_path, monkeypatch):
     tables = frames(n=60)
-    monkeypatch.setattr(_rewrite, "_BUCKET_BYTES", 100)
+    monkeypatch.setattr(_sort_rows, "_BUCKET_BYTES", 100)
     assert_same(open_source(save_all(tmp_path, tables)), as_views(tables))
 
 
 def test_ids_whose_first_hash_is_shared_are_told_apart(tmp_path, monkeypatch):
-    true_keys, salts = _join.id_keys, []
+    true_keys, salts = _join_ids.id_keys, []
 
     def weak_keys(ids, salt):
         salts.append(salt)
@@ -143,7 +143,7 @@ def test_ids_whose_first_hash_is_shared_are_told_apart(tmp_path, monkeypatch):
         return (a % np.uint64(7) if salt == 0 else a), b
 
     tables = frames()
-    monkeypatch.setattr(_join, "id_keys", weak_keys)
+    monkeypatch.setattr(_join_ids, "id_keys", weak_keys)
     assert_same(open_source(save_all(tmp_path, tables)), as_views(tables))
     assert set(salts) == {0, 1}
 

@@ -5,10 +5,11 @@ digits, `load_dataset` reads the benchmark sets from files. All return a
 `MultiViewDataset`. The masks are boolean arrays (n_samples, n_views), True = observed.
 """
 
+from imvc.datasets._benchmark_sets import DatasetInfo
+from imvc.datasets._data_home import get_data_home
 from imvc.datasets._dataset import MultiViewDataset
 from imvc.datasets._dependent_masks import class_dependent_mask, value_dependent_mask
 from imvc.datasets._digits import load_digits_views
-from imvc.datasets._folder import get_data_home
 from imvc.datasets._load import (
     DatasetEntry,
     describe_dataset,
@@ -17,7 +18,6 @@ from imvc.datasets._load import (
 )
 from imvc.datasets._masks import block_mask, nested_masks, paired_mask, random_mask
 from imvc.datasets._planted import make_views
-from imvc.datasets._registry import DatasetInfo
 
 __all__ = [
     "DatasetEntry",

@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from imvc.datasets._dataset import MultiViewDataset, encode_classes
-from imvc.datasets._folder import (
+from imvc.datasets._benchmark_sets import REGISTRY, DatasetInfo, find_info, normalise
+from imvc.datasets._data_home import (
     dataset_files,
     find_dataset,
     get_data_home,
     match_file,
 )
-from imvc.datasets._mat import read_mat
-from imvc.datasets._npz import read_npz
-from imvc.datasets._registry import REGISTRY, DatasetInfo, find_info, normalise
+from imvc.datasets._dataset import MultiViewDataset, encode_classes
+from imvc.datasets._dataset_files import read_dataset_file
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,7 @@ def load_dataset(
         raise ValueError(f"name={name!r} must be the name of a dataset.")
     folder = get_data_home(data_home)
     path, info = find_dataset(name, folder)
-    parts = read_npz(path) if path.suffix.lower() == ".npz" else read_mat(path)
-    data = _assemble(parts, info.name if info else path.stem, path)
+    data = _assemble(read_dataset_file(path), info.name if info else path.stem, path)
     if info:
         _warn_if_other(data, info, path)
     return data

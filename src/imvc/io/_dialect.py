@@ -33,30 +33,14 @@ _CALLED = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text table is written.
+    """How a text table is written."""
 
-    Parameters
-    ----------
-    separator : str
-        One character, or `WHITESPACE` for runs of blanks and tabs.
-    decimal : str
-        ``"."`` or ``","``.
-    names : list of str
-        Names of the columns, stripped; empty where there is none.
-    body : int
-        Bytes before the first row.
-    first_line : int
-        Number of the line of the first row, from 1.
-    notes : tuple of str
-        What is worth telling.
-    """
-
-    separator: str
-    decimal: str
-    names: list[str]
-    body: int
-    first_line: int
-    notes: tuple[str, ...]
+    separator: str  # one character, or `WHITESPACE` for runs of blanks and tabs
+    decimal: str  # "." or ","
+    names: list[str]  # of the columns, stripped; empty where there is none
+    body: int  # bytes before the first row
+    first_line: int  # number of the line of the first row, from 1
+    notes: tuple[str, ...]  # what is worth telling
 
 
 def detect_dialect(data: Any, start: int, source: str) -> Dialect:

@@ -1,7 +1,8 @@
-"""The one error of this room, and how the errors of other libraries become it."""
+"""The errors of this room, and how the errors of other libraries become them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 
@@ -10,6 +11,13 @@ class InputError(ValueError):
 
     The message starts with the name of the file, and ``:line`` where there is one, and
     ends with what to do.
+    """
+
+
+class BlockError(ValueError):
+    """Something is wrong with the data of a block.
+
+    The message names the file or view, the block and the row, and what to do.
     """
 
 
@@ -38,26 +46,27 @@ def reading(source: str, kind: str) -> Iterator[None]:
     except Exception as error:
         raise input_error(
             source,
-            f"cannot be read as {kind} ({_one_line(error)}); it may be damaged or "
+            f"cannot be read as {kind} ({one_line(error)}); it may be damaged or "
             "truncated: make it again.",
         ) from error
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What an error says, kept short."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def need(package: str, source: str) -> Any:
+def need(
+    package: str, source: str, extra: str = "io", purpose: str = "reading it"
+) -> Any:
     """Import an optional package, or say which extra brings it."""
-    from importlib import import_module
-
     try:
         return import_module(package)
     except ImportError as error:
         raise ImportError(
-            f"{source}: reading it needs {package.split('.')[0]}: "
-            "pip install 'imvc[io]'."
+            f"{source}: {purpose} needs {package.split('.')[0]}: "
+            f"pip install 'imvc[{extra}]'."
         ) from error
 
 

@@ -1,8 +1,10 @@
 """Whether a MATLAB 5 file is sound enough to be handed to SciPy.
 
-SciPy's reader trusts the types and sizes in the file, and some wrong ones end the
-process. So the structure is walked first: every element within the one that holds it,
-every array as long as its dimensions say.
+SciPy's reader trusts the types and sizes in the file. Of 6000 damaged copies each of
+small files, SciPy 1.17 ended the process on 51 (dense matrices), 162 (cells, structs)
+and 192 (sparse matrices), hung on one, and took gigabytes for a few. So the structure
+is walked first: every element within the one that holds it, every array as long as its
+dimensions say. The walk costs about as much as unpacking the file.
 """
 
 import math
@@ -34,24 +36,19 @@ class Damaged(ValueError):
     """The structure is not that of a MATLAB 5 file."""
 
 
-def is_mat5(head: bytes) -> bool:
-    """Tell version 5 (and 6, 7) from 4 and 7.3 by the first 128 bytes."""
-    return len(head) == 128 and 0 not in head[:4] and _major(head) == 1
-
-
-def _major(head: bytes) -> int:
-    return head[125] if head[126:128] == b"IM" else head[124]
+def major_version(head: bytes) -> int:
+    """1 for version 5 (and 6, 7), 2 for 7.3, else 0, by the first 128 bytes."""
+    if len(head) < 128 or 0 in head[:4]:
+        return 0
+    version = head[125] if head[126:128] == b"IM" else head[124]
+    return version if version in (1, 2) else 0
 
 
 def sound_variables(data: bytes, memory: int) -> list[str]:
-    """Names of the variables that can be read: numbers, text, cells and structs.
+    """Names of the variables of a file that can be read, if all of them are sound.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    memory : int
-        What packed variables may unpack to, in bytes.
+    These are numbers, text, cells and structs; packed variables may unpack to so many
+    bytes of memory.
     """
     order = "<" if data[126:128] == b"IM" else ">"
     if data[126:128] not in (b"IM", b"MI"):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from imvc.io._errors import input_error
-from imvc.io._table import FileTable
+from imvc.io._file_table import FileTable
 
 
 def match_views(views: Sequence[Any], tables: Sequence[FileTable]) -> list[Any]:

@@ -4,8 +4,10 @@
 which the text before the first tab counts. Rows are samples; for the other way round,
 which is that of most single-cell pipelines, ask for the transpose.
 
-The numbers go through the CSV parser of pyarrow, and every index is checked: SciPy's
-own reader is no faster and ends the process on some damaged files.
+The numbers go through the CSV parser of pyarrow, and every index is checked. SciPy's
+reader (1.17) is three times as fast (0.4 s for 10^6 entries), but ended the process on
+4 to 9 of 6000 damaged copies of small files. No guard helps: a sound file whose last
+line ends in a blank is enough.
 """
 
 import re
@@ -15,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.io._arrow_types import Options
+from imvc.io._checked_table import id_strings, matrix_table
 from imvc.io._errors import input_error, need, reading
-from imvc.io._numpy import matrix_table
-from imvc.io._open import check_path, check_size, load_bytes
-from imvc.io._table import FileTable, id_strings
+from imvc.io._file_bytes import check_path, check_size, load_bytes
+from imvc.io._file_table import FileTable, Request
 from imvc.io._text import single_tabs
 
 _HEAD = 2**20
@@ -34,18 +35,18 @@ class _Header(NamedTuple):
     body: int  # bytes before the first entry
 
 
-def read_mtx(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+def read_mtx(file: Request) -> list[FileTable]:
     """Read a Matrix Market file, which stays sparse if it is written so."""
+    source, path = file.source, file.path
     need("pyarrow.csv", source)
     with reading(source, "a Matrix Market file"):
         data = load_bytes(path, source)
         header = _read_header(data, source)
         columns = _read_entries(data, header, source)
-        values = (
-            _dense(columns, header)
-            if header.layout == "array"
-            else _sparse(columns, header, source)
-        )
+        if header.layout == "array":
+            values: Any = columns[0].reshape(header.shape, order="F")
+        else:
+            values = _sparse(columns, header, source)
     stem = path if path.suffix.lower() == ".mtx" else path.with_suffix("")
     ids = _names_beside(stem, ".rows", values.shape[0])
     features = _names_beside(stem, ".cols", values.shape[1])
@@ -53,7 +54,7 @@ def read_mtx(path: Path, source: str, name: str, options: Options) -> list[FileT
         return [
             matrix_table(
                 values,
-                name,
+                file.name,
                 source,
                 ids=ids,
                 features=None if features is None else tuple(features.tolist()),
@@ -139,10 +140,6 @@ def _read_entries(data: Any, header: _Header, source: str) -> list[np.ndarray]:
             f"{header.n_entries}.",
         )
     return [column.to_numpy() for column in table.columns]
-
-
-def _dense(columns: list[np.ndarray], header: _Header) -> np.ndarray:
-    return columns[0].reshape(header.shape, order="F")
 
 
 def _sparse(columns: list[np.ndarray], header: _Header, source: str) -> Any:

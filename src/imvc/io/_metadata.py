@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._arrow_types import Options
-from imvc.io._columns import metadata_from_columns
-from imvc.io._errors import input_error, need, reading, shown
-from imvc.io._read import read_columns
-from imvc.io._table import FileTable
+from imvc.io._errors import input_error, reading, shown
+from imvc.io._file_table import FileTable, Request
+from imvc.io._join_tables import aligned, places
+from imvc.io._read_file import read_columns
+from imvc.io._table_columns import metadata_from_columns
 
 _NOTHING = np.array(None, dtype=object)
 
@@ -20,24 +20,13 @@ def gather_metadata(
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """Metadata of all tables and of a file of its own, per sample, and notes.
 
-    Parameters
-    ----------
-    tables : sequence of FileTable
-    sample_ids : ndarray of object or None
-        The samples; None if they are the rows of the tables.
-    path : path-like, optional
-        A table of metadata with ids.
-
-    Returns
-    -------
-    columns : dict of str to ndarray of object
-        None where unknown. A name that two tables use for different things is kept
-        for the first and followed by the view for the others.
-    notes : list of str
+    Without ids, samples are the rows of the tables. Values are None where unknown. A
+    name that two tables use for different things is kept for the first and followed by
+    the view for the others.
     """
     columns: dict[str, np.ndarray] = {}
     for table in tables:
-        at = _places(table.ids, sample_ids, table.n_rows)
+        at = places(table.ids, sample_ids, table.n_rows)
         for name, values in table.metadata.items():
             _add(columns, name, _aligned(values, at), table.name)
     if path is None:
@@ -65,10 +54,9 @@ def read_metadata(
     notes : list of str
         What was decided, as "file: note".
     """
-    options = Options(block=False)
-    found = read_columns(path, options)
+    found = read_columns(path)
     with reading(str(path), "a table of metadata"):
-        ids, columns = metadata_from_columns(found, options)
+        ids, columns = metadata_from_columns(found, Request(str(path)))
     return ids, columns, [f"{path}: {note}" for note in found.notes]
 
 
@@ -84,7 +72,7 @@ def _read_own(
         raise input_error(
             source, f"has {n_rows} rows and the views have {n}, and no ids join them."
         )
-    at = _places(None if sample_ids is None else ids, sample_ids, n)
+    at = places(None if sample_ids is None else ids, sample_ids, n)
     known = int((at >= 0).sum())
     if known == 0 and sample_ids is not None and ids is not None:
         raise input_error(
@@ -97,23 +85,10 @@ def _read_own(
     return {name: _aligned(values, at) for name, values in columns.items()}, notes
 
 
-def _places(
-    ids: np.ndarray | None, sample_ids: np.ndarray | None, n: int
-) -> np.ndarray:
-    """Row of each sample, -1 where there is none."""
-    if ids is None or sample_ids is None:
-        return np.arange(n)
-    pandas = need("pandas", "metadata")
-    index = pandas.Index(ids, dtype=object)
-    return index.get_indexer(pandas.Index(sample_ids, dtype=object))
-
-
 def _aligned(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    aligned = np.empty(len(at), dtype=object)
-    known = at >= 0
-    aligned[known] = values[at[known]]
-    aligned[aligned != aligned] = None  # NaN
-    return aligned
+    result = aligned(values, at)
+    result[result != result] = None  # NaN
+    return result
 
 
 def _add(

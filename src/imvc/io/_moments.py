@@ -1,10 +1,12 @@
-"""Means, variances and holes of a matrix with NaN, in blocks of rows."""
+"""Means and variances of the columns of a matrix with NaN, in blocks of rows."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from imvc.views import count_nonfinite
 
 _BLOCK_BYTES = 8 * 2**20
 
@@ -29,7 +31,8 @@ def column_counts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if sp.issparse(X):
         holes = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
     else:
-        holes = np.isnan(X[nan_rows(X)]).sum(axis=0)
+        n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
+        holes = np.isnan(X[n_nan > 0]).sum(axis=0)
     zeros = np.zeros(X.shape[1])
     return X.shape[0] - holes, zeros, zeros
 
@@ -59,31 +62,3 @@ def _sparse_moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     centred = np.bincount(columns, weights=(data - mean[columns]) ** 2, minlength=d)
     zeros = count - np.bincount(columns, minlength=d)
     return count, mean, (centred + zeros * mean**2) / safe
-
-
-def nan_rows(X: Any) -> np.ndarray:
-    """Rows that hold a NaN, ascending."""
-    if sp.issparse(X):
-        entries = np.flatnonzero(np.isnan(X.data))
-        return np.unique(np.searchsorted(X.indptr, entries, side="right") - 1)
-    with np.errstate(all="ignore"):
-        # Finite terms may overflow to NaN as inf - inf, so suspects are looked at.
-        suspects = np.flatnonzero(np.isnan(X @ np.ones(X.shape[1], X.dtype)))
-    return suspects[np.isnan(X[suspects]).any(axis=1)]
-
-
-def empty_rows(X: Any, rows: np.ndarray) -> np.ndarray:
-    """Which of some rows hold nothing but NaN."""
-    if sp.issparse(X):
-        holes = np.isnan(X.data)
-        at = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[holes]
-        return np.bincount(at, minlength=X.shape[0])[rows] == X.shape[1]
-    return np.isnan(X[rows]).all(axis=1)
-
-
-def first_nan(X: Any, rows: np.ndarray) -> tuple[int, int]:
-    """Row and column of the first NaN among some rows that have one."""
-    row = int(rows[0])
-    values = X[[row]]
-    values = values.toarray() if sp.issparse(values) else values
-    return row, int(np.flatnonzero(np.isnan(values[0]))[0])

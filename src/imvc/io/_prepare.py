@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
+from imvc.io._file_table import FileTable
 from imvc.io._match import match_views
 from imvc.io._prepare_view import (
     ViewPreparation,
@@ -18,7 +19,6 @@ from imvc.io._prepare_view import (
     view_from_dict,
     view_to_dict,
 )
-from imvc.io._table import FileTable
 
 _FORMAT = 1
 

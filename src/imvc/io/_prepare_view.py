@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._checked_table import first_cell
 from imvc.io._errors import input_error, shown
-from imvc.io._moments import (
-    column_counts,
-    column_moments,
-    empty_rows,
-    first_nan,
-    nan_rows,
-)
-from imvc.io._table import FileTable
+from imvc.io._file_table import FileTable
+from imvc.io._moments import column_counts, column_moments
+from imvc.views import count_nonfinite
 
 
 @dataclass(frozen=True)
@@ -99,17 +95,12 @@ def _most_variable(
 def _log1p(X: Any, table: FileTable) -> Any:
     data = X.data if sp.issparse(X) else X
     with np.errstate(invalid="ignore"):
-        negative = data < 0
-    if negative.any():
-        if sp.issparse(X):
-            entry = int(np.flatnonzero(negative)[0])
-            row = int(np.searchsorted(X.indptr, entry, side="right") - 1)
-            column = int(X.indices[entry])
-        else:
-            row, column = (int(i) for i in np.argwhere(negative)[0])
+        n_negative = int((data < 0).sum())
+    if n_negative:
+        row, column = first_cell(X, lambda values: values < 0)
         raise input_error(
             table.source,
-            f"view {table.name!r} has {int(negative.sum())} negative values, first in "
+            f"view {table.name!r} has {n_negative} negative values, first in "
             f"{table.row(row)}, column {table.features[column]!r}, so log(1 + x) "
             "makes no sense; leave log1p out for this view.",
         )
@@ -178,17 +169,15 @@ def _fill_holes(
     X: Any, table: FileTable, view: ViewPreparation, impute: bool, notes: list[str]
 ) -> Any:
     """Impute cells that are empty in rows that are not, or refuse them."""
-    rows = nan_rows(X)
-    if len(rows) == 0:
-        return X
-    partly = rows[~empty_rows(X, rows)]
-    n_absent = len(rows) - len(partly)
+    n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
+    n_absent = int((n_nan == X.shape[1]).sum())
+    partly = np.flatnonzero((n_nan > 0) & (n_nan < X.shape[1]))
     if n_absent:
         notes.append(f"{n_absent} rows are empty: these samples lack the view")
     if len(partly) == 0:
         return X
     if not impute or view.fill is None:
-        row, column = first_nan(X, partly)
+        row, (_, column) = int(partly[0]), first_cell(X[partly[:1]], np.isnan)
         raise input_error(
             table.source,
             f"{table.row(row)} has no number in column {table.features[column]!r}, and "

@@ -4,38 +4,39 @@ import csv
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from imvc.io._arrow_types import ArrowColumns, Options
-from imvc.io._columns import numbers_in_text
+from imvc.io._arrow_columns import ArrowColumns, is_index_name
+from imvc.io._checked_table import refuse_repeats
 from imvc.io._dialect import NA_WORDS, WHITESPACE, Dialect, detect_dialect
-from imvc.io._encoding import Text, as_utf8, as_western, old_mac_lines
+from imvc.io._encoding import Text, as_utf8, as_western
 from imvc.io._errors import input_error, need, reading
-from imvc.io._ids import is_index_name
-from imvc.io._open import load_bytes
-from imvc.io._table import refuse_repeats
+from imvc.io._file_bytes import load_bytes
+from imvc.io._file_table import Request
+from imvc.io._table_columns import numbers_in_text
 from imvc.io._wide import MANY_COLUMNS, read_wide
 
 _BLOCK = 2**20
 
 
-def read_text(path: Path, source: str, name: str, options: Options) -> ArrowColumns:
+def read_text(file: Request) -> ArrowColumns:
     """Read delimited text with pyarrow, once its head has told how it is written."""
+    source = file.source
     need("pyarrow.csv", source)
     with reading(source, "text"):
-        text = old_mac_lines(as_utf8(load_bytes(path, source), source))
+        text = as_utf8(load_bytes(file.path, source), source)
         try:
-            return _parse(text, source, name, options)
+            return _parse(text, file)
         except _NotUtf8:
-            return _parse(as_western(text), source, name, options)
+            return _parse(as_western(text), file)
 
 
 class _NotUtf8(Exception):
     """Raised where bytes beyond the head turn out not to be UTF-8."""
 
 
-def _parse(text: Text, source: str, name: str, options: Options) -> ArrowColumns:
+def _parse(text: Text, file: Request) -> ArrowColumns:
+    source = file.source
     dialect = detect_dialect(text.data, text.start, source)
     if dialect.separator == WHITESPACE:
         text = text._replace(data=single_tabs(text.data[text.start :]), start=0)
@@ -44,20 +45,20 @@ def _parse(text: Text, source: str, name: str, options: Options) -> ArrowColumns
         )
     names = _column_names(dialect, source)
     likely = names[0] if is_index_name(names[0]) else None
-    as_text = {options.id_column, options.id_hint, likely} & set(names)
+    as_text = {file.id_column, file.id_hint, likely} & set(names)
     if dialect.body >= len(text.data):
         raise input_error(source, "has a header and no rows below it.")
     columns = ArrowColumns(
         None,
         source,
-        name,
+        file.name,
         [*text.notes, *dialect.notes],
         first=names[0],
         likely_ids=likely,
         lines=_LineFinder(text.data, dialect).line_of,
     )
     wide = None
-    if options.block and len(names) > MANY_COLUMNS:
+    if file.block and len(names) > MANY_COLUMNS:
         wide = read_wide(text.data, dialect, names, as_text)
     if wide is not None:
         columns.table, block_names, columns.block = wide

@@ -105,7 +105,7 @@ class DAIMC(EmbeddingClusterer):
                 X, views.mask, self.n_clusters, rng, match=self.match_clusters
             )
         with self._stage("solve"):
-            factors, objective, self.converged_ = solve(
+            factors, objective, converged = solve(
                 X,
                 views.mask,
                 start,
@@ -115,7 +115,7 @@ class DAIMC(EmbeddingClusterer):
                 tol=self.tol,
                 report=self._report,
             )
-        self.objective_, self.n_iter_ = np.array(objective), len(objective)
+        self._record(objective, converged)
         self.bases_ = [U_v.astype(views.dtype) for U_v in factors.U]
         self.feature_weights_ = [s_v.astype(views.dtype) for s_v in factors.s]
         return factors.V.astype(views.dtype)

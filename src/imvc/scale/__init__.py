@@ -1,12 +1,13 @@
 """Blocks of samples, and runners that feed them to the methods."""
 
-from imvc.scale._blocks import Blocks
+from imvc.io._errors import BlockError
+from imvc.io._parquet import ParquetRows
+from imvc.io._write_rows import save_rows
 from imvc.scale._elsewhere import block_budget, data_plan
 from imvc.scale._folder import RunFolder
+from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
-from imvc.scale._open_view import ObservedRows
 from imvc.scale._progress import BlockProgress
-from imvc.scale._results import save_rows
 from imvc.scale._runner import (
     BlockNumbers,
     KeptRows,
@@ -19,7 +20,6 @@ from imvc.scale._runner import (
 )
 from imvc.scale._source import (
     AnchorGraphs,
-    BlockError,
     BlockSource,
     GraphRows,
     ViewsSource,
@@ -29,7 +29,7 @@ from imvc.scale._source import (
     parse_bytes,
     row_statistics,
 )
-from imvc.scale._store_parquet import ParquetRows
+from imvc.scale._view_rows import ObservedRows
 
 __all__ = [
     "AnchorGraphs",

@@ -5,10 +5,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from imvc.io._errors import one_line
 from imvc.scale._source import BlockError
-from imvc.views import count_nonfinite
+from imvc.views import IncompleteViews, count_nonfinite, read_only
 
-__all__ = ["as_block_error", "check_rows", "refuse_uncovered"]
+__all__ = ["as_block_error", "assemble_block", "check_rows", "refuse_uncovered"]
 
 
 def check_rows(X, wanted, strict, refuse, way_out, columns=None):
@@ -64,6 +65,21 @@ def refuse_uncovered(mask, i, start, id_text=lambda sample: ""):
         )
 
 
+def assemble_block(source, i, parts, id_text=lambda sample: ""):
+    """Block `i` of a source from (array, positions, observed) of every view."""
+    arrays, positions, columns = zip(*parts)
+    mask = np.column_stack(columns)
+    refuse_uncovered(mask, i, int(source.starts[i]), id_text)
+    return IncompleteViews(
+        arrays=arrays,
+        mask=read_only(mask),
+        names=source.names,
+        positions=positions,
+        sample_ids=None,
+        feature_names=source.feature_names,
+    )
+
+
 @contextmanager
 def as_block_error(label: str, i: int, start: int, stop: int) -> Iterator[None]:
     """Turn whatever a reader raises on damaged data into a BlockError."""
@@ -75,11 +91,5 @@ def as_block_error(label: str, i: int, start: int, stop: int) -> Iterator[None]:
     except Exception as error:
         raise BlockError(
             f"{label}, block {i}, rows {start} to {stop - 1}: cannot be read "
-            f"({_one_line(error)}); it may be damaged or truncated: write it anew."
+            f"({one_line(error)}); it may be damaged or truncated: write it anew."
         ) from error
-
-
-def _one_line(error: Exception) -> str:
-    """What an error says, kept short."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else text[:197] + "..."

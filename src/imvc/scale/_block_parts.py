@@ -23,12 +23,7 @@ class BlockPart(NamedTuple):
 
 
 class BlockParser:
-    """Reads blocks and remembers what all of them must agree in.
-
-    Parameters
-    ----------
-    like : ViewSchema, optional
-    """
+    """Reads blocks and remembers what all of them must agree in."""
 
     def __init__(self, like: ViewSchema | None = None) -> None:
         self.like = like

@@ -6,27 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from imvc.scale._blocks import Blocks, SequenceSource, is_sequence, spool_blocks
-from imvc.scale._join import join_stores
-from imvc.scale._open_view import PATHS, ObservedRows, open_mask, open_view
-from imvc.scale._paths import must_exist
-from imvc.scale._plan import block_rows, plan_blocks
-from imvc.scale._rewrite import rewrite
+from imvc.io._anndata_rows import open_h5mu
+from imvc.io._open_rows import needs_no_file
+from imvc.io._paths import PATHS, must_exist
+from imvc.scale._block_plan import block_rows, plan_blocks
+from imvc.scale._given_blocks import Blocks, SequenceSource, is_sequence, spool_blocks
+from imvc.scale._join_ids import join_by_id
+from imvc.scale._row_source import RowSource
+from imvc.scale._sort_rows import rewrite
 from imvc.scale._source import BlockSource, ViewsSource, parse_bytes
-from imvc.scale._spool import WorkFolder, digest_of
-from imvc.scale._store_file import open_memmap
-from imvc.scale._store_hdf5 import open_h5mu
-from imvc.scale._store_parquet import ParquetRows
-from imvc.scale._store_zarr import is_zarr_array
-from imvc.scale._stored import StoredSource, StoredView
-from imvc.scale._stores import Store
+from imvc.scale._view_rows import ObservedRows, ViewRows, open_mask, open_view
+from imvc.scale._work_folder import WorkFolder, digest_of
 from imvc.views import (
     IncompleteViews,
     ViewSchema,
     as_views,
     check_features,
     check_known,
-    is_annotated,
     named_entries,
 )
 
@@ -97,7 +93,7 @@ def open_source(
     names, entries = named_entries(Xs, like)
     if all(_in_memory(x) for x in [*entries, mask]):
         return ViewsSource(as_views(Xs, mask, like=like))
-    return _open_stores(names, entries, mask, memory_budget, work_dir, like)
+    return _open_files(names, entries, mask, memory_budget, work_dir, like)
 
 
 def _open_mudata(Xs):
@@ -135,46 +131,45 @@ def _is_blocks(Xs):
 
 def _in_memory(x):
     """Tell whether a view needs no file to be read."""
-    if isinstance(x, np.ndarray):
-        return x.ndim == 0 or open_memmap(x) is None
-    on_disk = isinstance(x, PATHS + (ObservedRows, ParquetRows, Store))
-    backed = is_annotated(x) and getattr(x, "isbacked", False)
-    return not (on_disk or is_zarr_array(x) or backed or hasattr(x, "dask"))
+    if type(x) is np.ndarray and x.base is None:  # no part of a memory map
+        return True
+    return not isinstance(x, ObservedRows) and needs_no_file(x)
 
 
-def _open_stores(names, entries, mask, memory_budget, work_dir, like):
+def _open_files(names, entries, mask, memory_budget, work_dir, like):
     given = {n: open_view(n, x) for n, x in zip(names, entries) if x is not None}
     if like is not None:
         check_known(list(given), like)
     key = digest_of([[name, view.fingerprint] for name, view in given.items()])
     folder, ids = WorkFolder(work_dir, key), None
-    mask_store = None if mask is None else open_mask(mask)
+    mask_rows = None if mask is None else open_mask(mask)
     if _by_id(given, mask):
-        stores = [view.store for view in given.values()]
-        n, joined, ids = join_stores(stores, folder)
-        for view, own in zip(given.values(), joined):
-            view.store, view.index = own.store, own.index
+        rows = [view.rows for view in given.values()]
+        n, joined, ids = join_by_id(rows, folder)
+        for view, (own, index) in zip(given.values(), joined):
+            view.rows, view.index = own, index
     else:
-        n = _count_samples(given, entries, names, mask_store)
-    _check_mask(mask_store, n, names)
-    rows = block_rows(sum(v.store.row_bytes for v in given.values()), memory_budget)
+        n = _count_samples(given, entries, names, mask_rows)
+    _check_mask(mask_rows, n, names)
+    row_bytes = sum(view.rows.row_bytes for view in given.values())
+    step = block_rows(row_bytes, memory_budget)
     if folder.lasting:
-        _rewrite_coarse(given, rows, folder)
-    aligned = [v.store.boundaries() for v in given.values() if v.index is None]
-    starts = plan_blocks(n, rows, [own for own in aligned if own is not None])
+        _rewrite_coarse(given, step, folder)
+    aligned = [v.rows.boundaries() for v in given.values() if v.index is None]
+    starts = plan_blocks(n, step, [own for own in aligned if own is not None])
     views, columns = _in_order(given, names, like)
-    source = StoredSource(views, starts, mask_store, columns, ids, folder)
+    source = RowSource(views, starts, mask_rows, columns, ids, folder)
     if like is not None:
         for v, view in enumerate(views):
-            if view.store is not None:
+            if view.rows is not None:
                 check_features(source, v, like, v)
     return source
 
 
-def _by_id(given: dict[str, StoredView], mask: Any) -> bool:
+def _by_id(given: dict[str, ViewRows], mask: Any) -> bool:
     """Whether views are joined by ids; all of them must have such then."""
     # Rows that were listed by number need no ids.
-    with_ids = [n for n, v in given.items() if v.store.has_ids and not v.listed]
+    with_ids = [n for n, v in given.items() if v.rows.has_ids and not v.listed]
     without = [name for name in given if name not in with_ids]
     if not with_ids:
         return False
@@ -193,7 +188,7 @@ def _by_id(given: dict[str, StoredView], mask: Any) -> bool:
 
 def _count_samples(given, entries, names, mask) -> int:
     """Number of samples, about which all views must agree."""
-    counts = {n: v.store.shape[0] for n, v in given.items() if v.index is None}
+    counts = {n: v.rows.shape[0] for n, v in given.items() if v.index is None}
     for name, entry in zip(names, entries):
         if isinstance(entry, ObservedRows) and entry.n_samples is not None:
             counts[name] = int(entry.n_samples)
@@ -227,12 +222,12 @@ def _check_mask(mask, n, names):
         raise ValueError("views have no samples; pass at least one row.")
 
 
-def _rewrite_coarse(given, rows, folder):
+def _rewrite_coarse(given, step, folder):
     """Rewrite views whose chunks would be unpacked for several blocks each."""
     for v, view in enumerate(given.values()):
-        cuts = view.store.boundaries()
-        if cuts is not None and np.diff(cuts).max(initial=0) > 2 * rows:
-            view.store = rewrite(view.store, folder, f"chunks-{v}")
+        cuts = view.rows.boundaries()
+        if cuts is not None and np.diff(cuts).max(initial=0) > 2 * step:
+            view.rows = rewrite(view.rows, folder, f"chunks-{v}")
 
 
 def _in_order(given, names, like):
@@ -240,7 +235,7 @@ def _in_order(given, names, like):
     if like is None:
         return list(given.values()), list(range(len(names)))
     views = [
-        given.get(name) or StoredView(name, None, width)
+        given.get(name) or ViewRows(name, None, width)
         for name, width in zip(like.names, like.n_features)
     ]
     columns = [names.index(name) if name in names else -1 for name in like.names]

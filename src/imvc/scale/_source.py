@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._errors import BlockError
 from imvc.kernels._anchor_graph import anchor_rows, scale_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import group_rows, pattern_grams
@@ -39,13 +40,6 @@ _BLOCK_ENTRIES = 1 << 20  # numbers of one block of a view's rows
 _GROUP_ENTRIES = 1 << 20  # weights of one block of a pattern's rows
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-
-
-class BlockError(ValueError):
-    """Something is wrong with the data of a block.
-
-    The message names the file or view, the block and the row, and what to do.
-    """
 
 
 class BlockSource(ABC):

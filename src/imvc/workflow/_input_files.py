@@ -11,9 +11,9 @@ import numpy as np
 
 from imvc._plain import plain
 from imvc.io import FittedPreparation, Preparation, ViewFiles, read_views
+from imvc.io._parquet import has_parquet
+from imvc.io._write_rows import check_format
 from imvc.scale import BlockSource, ParquetRows, block_budget, open_source, parse_bytes
-from imvc.scale._results import check_format
-from imvc.scale._store_parquet import has_parquet
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._fit import methods_that
 from imvc.workflow._stages import Stages

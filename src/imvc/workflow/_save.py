@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from imvc.io import OutputFolder, write_labels
+from imvc.io._write_rows import take_rows
 from imvc.report import write_cluster_page
 from imvc.scale import BlockSource, save_rows
-from imvc.scale._results import take_rows
 from imvc.workflow._fit import methods_that
 from imvc.workflow._input_files import BlockFiles
 from imvc.workflow._run_record import make_record

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.scale._block_checks import refuse_uncovered
+from imvc.io._row_reader import cut_rows
+from imvc.scale._block_checks import assemble_block, refuse_uncovered
 from imvc.scale._block_parts import BlockParser, checked_rows
-from imvc.scale._plan import block_rows
+from imvc.scale._block_plan import block_rows
+from imvc.scale._row_source import RowSource, no_rows
+from imvc.scale._sort_rows import NumberedRowsWriter
 from imvc.scale._source import BlockError, BlockSource
-from imvc.scale._spool import ColumnWriter, RowsWriter, WorkFolder, digest_of
-from imvc.scale._stored import StoredSource, StoredView
-from imvc.scale._stores import cut_rows, no_rows
-from imvc.views import IncompleteViews, ViewSchema, float_dtype, read_only
+from imvc.scale._view_rows import ViewRows
+from imvc.scale._work_folder import WorkFolder, digest_of
+from imvc.views import IncompleteViews, ViewSchema, float_dtype
 
 __all__ = ["Blocks", "SequenceSource", "is_sequence", "spool_blocks"]
 
@@ -53,13 +55,7 @@ def is_sequence(x: Any) -> bool:
 
 
 class SequenceSource(BlockSource):
-    """Blocks that can be asked for by number, each time anew.
-
-    Parameters
-    ----------
-    items : sequence of blocks
-    like : ViewSchema, optional
-    """
+    """Blocks that can be asked for by number, each time anew."""
 
     def __init__(self, items: Any, like: ViewSchema | None = None) -> None:
         self._items = items
@@ -95,27 +91,17 @@ class SequenceSource(BlockSource):
                 f"block {i}: has {part.n} samples now and had "
                 f"{self.starts[i + 1] - start} before; blocks must not change."
             )
-        mask = np.zeros((part.n, self.n_views), bool)
-        arrays: list[Any] = []
-        positions: list[Any] = []
-        for v, name in enumerate(self.names):
-            X = part.arrays.get(name)
-            positions.append(np.full(part.n, -1, np.int64) if X is None else None)
+        views: list[tuple[Any, Any, np.ndarray]] = []
+        for name, width in zip(self.names, self.n_features):
+            X, dtype = part.arrays.get(name), self._dtypes[name]
             if X is None:
-                sparse = name in self._sparse
-                arrays.append(no_rows(self.n_features[v], self._dtypes[name], sparse))
-                continue
-            arrays.append(X.astype(self._dtypes[name], copy=False))
-            mask[:, v] = checked_rows(part, name, arrays[-1], i, start)
-        refuse_uncovered(mask, i, start)
-        return IncompleteViews(
-            arrays=tuple(arrays),
-            mask=read_only(mask),
-            names=self.names,
-            positions=tuple(positions),
-            sample_ids=None,
-            feature_names=self.feature_names,
-        )
+                blank = no_rows(width, dtype, name in self._sparse)
+                nowhere = np.full(part.n, -1, np.int64)
+                views.append((blank, nowhere, np.zeros(part.n, bool)))
+            else:
+                X = X.astype(dtype, copy=False)
+                views.append((X, None, checked_rows(part, name, X, i, start)))
+        return assemble_block(self, i, views)
 
 
 class _ViewSpool:
@@ -124,8 +110,7 @@ class _ViewSpool:
     def __init__(self, folder: WorkFolder, name: str, number: int, X: Any) -> None:
         path = folder.fresh(f"view-{number}")
         self.name, self.dtype = name, X.dtype
-        self.rows = RowsWriter(path, X.dtype, X.shape[1], sp.issparse(X))
-        self.samples = ColumnWriter(path / "samples.npy", np.dtype(np.int64))
+        self._writer = NumberedRowsWriter(path, X.dtype, X.shape[1], sp.issparse(X))
 
     def append(self, X, seen, i, start):
         if not np.can_cast(X.dtype, self.dtype, "safe"):
@@ -133,20 +118,13 @@ class _ViewSpool:
                 f"view {self.name!r}, block {i}: has dtype {X.dtype}, earlier blocks "
                 f"{self.dtype}; give all blocks in one type."
             )
-        self.rows.append(X if seen.all() else X[seen])
-        self.samples.append(start + np.flatnonzero(seen))
+        observed = X if seen.all() else X[seen]
+        self._writer.append(observed, start + np.flatnonzero(seen))
 
-    def view(self) -> StoredView:
-        label = f"view {self.name!r}"
-        store = self.rows.store(label)
-        samples = self.samples.store(label)
-        made = {
-            "kind": "blocks",
-            "shape": list(store.shape),
-            "dtype": store.dtype.str,
-            "digest": f"{self.rows.digest}-{self.samples.digest.hexdigest()}",
-        }
-        return StoredView(self.name, store, store.shape[1], samples, True, made)
+    def view(self) -> ViewRows:
+        rows, samples = self._writer.readers(f"view {self.name!r}")
+        found = {**rows.described("blocks"), "digest": self._writer.digest}
+        return ViewRows(self.name, rows, rows.shape[1], samples, True, found)
 
 
 def spool_blocks(
@@ -154,7 +132,7 @@ def spool_blocks(
     work_dir: Any = None,
     memory_budget: int | str | None = None,
     like: ViewSchema | None = None,
-) -> StoredSource:
+) -> RowSource:
     """Write the observed rows of all blocks to disk, taking each block once."""
     folder, parser = WorkFolder(work_dir, "blocks"), BlockParser(like)
     spools: dict[str, _ViewSpool] = {}
@@ -174,12 +152,12 @@ def spool_blocks(
     views = [
         spools[name].view()
         if name in spools
-        else StoredView(name, None, int(parser.widths[name] or 0))
+        else ViewRows(name, None, int(parser.widths[name] or 0))
         for name in parser.names()
     ]
-    row_bytes = sum(view.store.row_bytes for view in views if view.store is not None)
+    row_bytes = sum(view.rows.row_bytes for view in views if view.rows is not None)
     rows = block_rows(row_bytes, memory_budget)
-    return StoredSource(views, _split_blocks(starts, rows), keep=folder)
+    return RowSource(views, _split_blocks(starts, rows), keep=folder)
 
 
 def _split_blocks(starts, rows):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from imvc.datasets._registry import REGISTRY, DatasetInfo, find_info, normalise
+from imvc.datasets._benchmark_sets import REGISTRY, DatasetInfo, find_info, normalise
 
 # In order of preference where a folder has both.
 SUFFIXES = (".npz", ".mat")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from imvc.io._row_reader import cut_rows
 from imvc.scale._source import parse_bytes
-from imvc.scale._stores import cut_rows
 
 __all__ = ["block_rows", "plan_blocks"]
 

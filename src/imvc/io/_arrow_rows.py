@@ -5,31 +5,22 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.scale._paths import need
-from imvc.scale._source import BlockError
-from imvc.scale._stores import canonical_csr
-
-__all__ = [
-    "columns_to_rows",
-    "count_values",
-    "ids_to_array",
-    "is_sparse",
-    "number_type",
-    "sparse_width",
-    "stack_lists",
-]
+from imvc.io._errors import BlockError, need
+from imvc.io._row_reader import canonical_csr
 
 _WIDTH_KEY = b"imvc.n_features"
 _SPARSE_COLUMNS = {"indices", "values"}
 
 
-def number_type(part, schema, columns):
+def number_type(part: str, schema: Any, columns: list[str]) -> np.dtype:
     """NumPy's type for all feature columns of one part."""
-    types = need("pyarrow.types", "io", part)
+    types = need("pyarrow.types", part)
     fields = [schema.field(name) for name in columns]
     if is_sparse(schema, columns):
         fields = [f.with_type(f.type.value_type) for f in fields if f.name == "values"]
-    bad = [f"{f.name!r} ({f.type})" for f in fields if not _is_number(types, f.type)]
+    tests = (types.is_integer, types.is_floating, types.is_boolean)
+    odd = [f for f in fields if not any(is_kind(f.type) for is_kind in tests)]
+    bad = [f"{f.name!r} ({f.type})" for f in odd]
     if bad or not fields:
         raise BlockError(
             f"{part}: has {len(bad)} columns that are not real numbers: "
@@ -37,13 +28,15 @@ def number_type(part, schema, columns):
             "with ParquetRows(path, id_column=...)."
         )
     # Nulls become NaN, for which integers have no place.
-    kinds = [
-        f.type.to_pandas_dtype() if types.is_floating(f.type) else float for f in fields
-    ]
-    return np.result_type(*kinds)
+    return np.result_type(
+        *(
+            f.type.to_pandas_dtype() if types.is_floating(f.type) else float
+            for f in fields
+        )
+    )
 
 
-def is_sparse(schema, columns):
+def is_sparse(schema: Any, columns: list[str]) -> bool:
     """Whether rows are stored as lists of columns and of values."""
     kinds = [schema.field(name).type for name in columns]
     return set(columns) == _SPARSE_COLUMNS and all(
@@ -51,13 +44,9 @@ def is_sparse(schema, columns):
     )
 
 
-def _is_number(types, kind):
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-
-
-def columns_to_rows(batch, columns, dtype):
+def columns_to_rows(batch: Any, columns: list[str], dtype: np.dtype) -> np.ndarray:
     """Numbers of a batch, (rows, columns)."""
-    pyarrow = need("pyarrow", "io", "a Parquet file")
+    pyarrow = need("pyarrow", "a Parquet file")
     kind = pyarrow.from_numpy_dtype(dtype)
     values = np.empty((len(columns), len(batch)), dtype)
     for j, name in enumerate(columns):
@@ -68,7 +57,8 @@ def columns_to_rows(batch, columns, dtype):
     return values.T
 
 
-def sparse_width(label, schema):
+def sparse_width(label: str, schema: Any) -> int:
+    """Number of features of sparse rows, which their lists do not tell."""
     width = (schema.metadata or {}).get(_WIDTH_KEY, b"")
     if not width.isdigit() or int(width) == 0:
         raise ValueError(
@@ -78,7 +68,7 @@ def sparse_width(label, schema):
     return int(width)
 
 
-def count_values(footer):
+def count_values(footer: Any) -> int:
     """Entries of the column ``values`` of one part."""
     total = 0
     for g in range(footer.num_row_groups):
@@ -90,7 +80,7 @@ def count_values(footer):
     return total
 
 
-def stack_lists(batches, width, dtype):
+def stack_lists(batches: Any, width: int, dtype: np.dtype) -> Any:
     """Batches of ``indices`` and ``values`` as one sparse matrix."""
     blocks = []
     for batch in batches:
@@ -104,7 +94,7 @@ def stack_lists(batches, width, dtype):
     return blocks[0] if len(blocks) == 1 else sp.vstack(blocks, format="csr")
 
 
-def _flat_list(column):
+def _flat_list(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """Values of a column of lists and where each list starts; null is empty."""
     lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
@@ -112,8 +102,8 @@ def _flat_list(column):
 
 
 def ids_to_array(ids: Any) -> np.ndarray:
-    pyarrow = need("pyarrow", "io", "a Parquet file")
-    types = pyarrow.types
+    """A column of ids as int64 or as objects (str)."""
+    types = need("pyarrow", "a Parquet file").types
     if types.is_dictionary(ids.type):
         ids = ids.dictionary_decode()
     if types.is_integer(ids.type):

@@ -1,8 +1,8 @@
-"""Rows of one view where they are stored: what every store offers, arrays.
+"""RowReader: rows of one view where they are stored, by range or by number.
 
-A store gives rows by range or by number, and says what they will cost. It knows
-nothing of samples and blocks: that is `imvc.scale._stored`. Stores can be pickled,
-and open their files anew for every read.
+A reader says what rows will cost, and gives them. It knows nothing of samples and
+blocks: that is `imvc.scale`. Readers can be pickled, and open their files anew for
+every read.
 """
 
 import hashlib
@@ -15,36 +15,27 @@ import scipy.sparse as sp
 
 from imvc.views import float_dtype
 
-__all__ = [
-    "ArrayStore",
-    "CsrStore",
-    "Store",
-    "canonical_csr",
-    "check_real",
-    "csr_row_bytes",
-    "cut_rows",
-    "id_array",
-    "kind_of",
-    "no_rows",
-]
-
 _PIECE_BYTES = 16 * 2**20  # of what is read at once where nothing else sets a size
 
 
-class Store(ABC):
+class RowReader(ABC):
     """Rows of one view, in the order they are stored.
 
     Attributes
     ----------
     label : str
-        How errors name the store: its file, or the view where there is none.
+        How errors name what is read: its file, or the view where there is none.
     shape : tuple of int
         Stored rows and columns.
     dtype : dtype
         As stored.
     sparse : bool
         Whether rows come as ``csr_array``.
+    n_entries : int
+        Numbers that are stored of sparse rows.
     feature_names : tuple of str, or None
+    has_ids : bool
+        Whether rows have ids to be joined by.
     traced : bool
         Whether the fingerprint changes when the data do.
     """
@@ -53,7 +44,9 @@ class Store(ABC):
     shape: tuple[int, int]
     dtype: np.dtype
     sparse = False
+    n_entries = 0
     feature_names: tuple[str, ...] | None = None
+    has_ids = False
     traced = True
 
     @abstractmethod
@@ -71,21 +64,22 @@ class Store(ABC):
     def fingerprint(self) -> dict[str, Any]:
         """What identifies the stored data, in JSON's types."""
 
+    def described(self, kind: str) -> dict[str, Any]:
+        """The part of a fingerprint that all readers have."""
+        return {"kind": kind, "shape": list(self.shape), "dtype": self.dtype.str}
+
     @property
     def row_bytes(self) -> float:
         """Bytes of a row in memory, as stored or as floating numbers."""
-        return self.shape[1] * max(
-            self.dtype.itemsize, float_dtype(self.dtype).itemsize
-        )
+        number = max(self.dtype.itemsize, float_dtype(self.dtype).itemsize)
+        if not self.sparse:
+            return self.shape[1] * number
+        # The mean of entry, column and row start.
+        return 8 + (number + 8) * self.n_entries / max(self.shape[0], 1)
 
     def boundaries(self) -> np.ndarray | None:
         """Rows at which reads should start and stop; None: anywhere is as good."""
         return None
-
-    @property
-    def has_ids(self) -> bool:
-        """Whether rows have ids to be joined by."""
-        return False
 
     def read_ids(self, start: int, stop: int) -> Iterator[np.ndarray]:
         """Ids of rows ``start`` to ``stop - 1`` in pieces: int64, or objects (str)."""
@@ -95,28 +89,28 @@ class Store(ABC):
         """Where a stored row is, for errors about ids."""
         return f"{self.label}, row {row}"
 
-    def stream(self, piece_bytes: int = _PIECE_BYTES) -> Iterator[Any]:
+    def stream(self) -> Iterator[Any]:
         """All rows in order, in pieces that are cheap to read."""
-        step = max(1, int(piece_bytes // max(1.0, self.row_bytes)))
+        step = max(1, int(_PIECE_BYTES // max(1.0, self.row_bytes)))
         cuts = cut_rows(self.shape[0], step, self.boundaries(), whole=True)
         for start, stop in zip(cuts[:-1].tolist(), cuts[1:].tolist()):
             yield self.read(start, stop)
 
+    def check_real(self) -> None:
+        """Refuse anything but real numbers."""
+        if self.dtype.kind not in "biuf":
+            raise TypeError(
+                f"{self.label}: holds values of dtype {self.dtype}; store real numbers."
+            )
 
-def cut_rows(n, step, boundaries=None, whole=False):
-    """Cuts of ``n`` rows into runs of at most ``step``, at boundaries where possible.
 
-    Parameters
-    ----------
-    boundaries : ndarray, optional
-        Ascending.
-    whole : bool
-        Whether runs between two boundaries stay whole even if longer than ``step``.
+def cut_rows(
+    n: int, step: int, boundaries: np.ndarray | None = None, whole: bool = False
+) -> np.ndarray:
+    """Cuts of `n` rows into runs of at most `step`, at boundaries where possible.
 
-    Returns
-    -------
-    ndarray of int64
-        From 0 to ``n``.
+    The cuts go from 0 to `n`. With `whole`, runs between two of the boundaries, which
+    ascend, stay whole even if longer than `step`.
     """
     if boundaries is None:
         return np.append(np.arange(0, n, step, dtype=np.int64), n)
@@ -131,38 +125,31 @@ def cut_rows(n, step, boundaries=None, whole=False):
     return np.array(cuts, np.int64)
 
 
-class ArrayStore(Store):
-    """An array in memory, among views that are elsewhere.
+class ArrayReader(RowReader):
+    """An array in memory, dense or CSR, among views that are elsewhere."""
 
-    Parameters
-    ----------
-    X : ndarray or csr_array
-    label : str
-    ids : ndarray, optional
-    feature_names : tuple of str, optional
-    """
-
-    def __init__(self, X, label, ids=None, feature_names=None):
+    def __init__(
+        self,
+        X: Any,
+        label: str,
+        ids: np.ndarray | None = None,
+        feature_names: tuple[str, ...] | None = None,
+    ) -> None:
         self.label, self.X, self.ids = label, X, ids
         self.shape, self.dtype = X.shape, X.dtype
         self.sparse = sp.issparse(X)
-        self.feature_names = feature_names
-        check_real(self)
+        self.n_entries = X.nnz if self.sparse else 0
+        self.feature_names, self.has_ids = feature_names, ids is not None
+        self.check_real()
 
-    def read(self, start, stop):
+    def read(self, start: int, stop: int) -> Any:
         return self.X[start:stop]
 
-    def take(self, rows):
+    def take(self, rows: np.ndarray) -> Any:
         return self.X[rows]
 
     @property
-    def row_bytes(self):
-        if not self.sparse:
-            return super().row_bytes
-        return csr_row_bytes(self.dtype, self.X.nnz, self.shape[0])
-
-    @property
-    def fingerprint(self):
+    def fingerprint(self) -> dict[str, Any]:
         digest = hashlib.blake2b(digest_size=16)
         for X in self.stream():
             parts = (X.data, X.indices, X.indptr) if self.sparse else (X,)
@@ -170,35 +157,34 @@ class ArrayStore(Store):
                 digest.update(np.ascontiguousarray(part).tobytes())
         if self.ids is not None:
             digest.update("\n".join(map(str, self.ids.tolist())).encode())
-        return {**kind_of("memory", self), "digest": digest.hexdigest()}
+        return {**self.described("memory"), "digest": digest.hexdigest()}
 
-    @property
-    def has_ids(self):
-        return self.ids is not None
-
-    def read_ids(self, start, stop):
+    def read_ids(self, start: int, stop: int) -> Iterator[np.ndarray]:
+        assert self.ids is not None
         yield id_array(self.ids[start:stop], self.label)
 
 
-class CsrStore(Store):
-    """Sparse rows as three stores: entries, columns, and where each row starts.
+class CsrReader(RowReader):
+    """Sparse rows as entries, their columns, and where each row starts.
 
-    Parameters
-    ----------
-    data, indices : Store of shape (n_entries, 1)
-    indptr : Store of shape (n_rows + 1, 1)
-    width : int
-    label : str
+    `data` and `indices` have a row per entry, `indptr` one more than there are rows.
     """
 
     sparse = True
 
-    def __init__(self, data, indices, indptr, width, label):
+    def __init__(
+        self,
+        data: RowReader,
+        indices: RowReader,
+        indptr: RowReader,
+        width: int,
+        label: str,
+    ) -> None:
         self.data, self.indices, self.indptr = data, indices, indptr
-        self.label, self.dtype = label, data.dtype
+        self.label, self.dtype, self.n_entries = label, data.dtype, data.shape[0]
         self.shape = (indptr.shape[0] - 1, int(width))
 
-    def read(self, start, stop):
+    def read(self, start: int, stop: int) -> Any:
         indptr = self.indptr.read(start, stop + 1)[:, 0].astype(np.int64)
         lo, hi = int(indptr[0]), int(indptr[-1])
         data = self.data.read(lo, hi)[:, 0]
@@ -206,17 +192,14 @@ class CsrStore(Store):
         return canonical_csr(data, indices, indptr - lo, self.shape[1])
 
     @property
-    def row_bytes(self):
-        return csr_row_bytes(self.dtype, self.data.shape[0], self.shape[0])
-
-    @property
-    def fingerprint(self):
-        return {**kind_of("csr", self), "data": self.data.fingerprint}
+    def fingerprint(self) -> dict[str, Any]:
+        return {**self.described("csr"), "data": self.data.fingerprint}
 
 
-def canonical_csr(data, indices, indptr, width):
+def canonical_csr(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int
+) -> Any:
     """Checked ``csr_array`` with sorted columns and no column twice in a row."""
-    shape = (len(indptr) - 1, width)
     # SciPy trusts what it is given; a column out of bounds would crash the process.
     if len(indices) and (indices.min() < 0 or indices.max() >= width):
         raise ValueError(f"a sparse row has a column outside 0 to {width - 1}")
@@ -226,31 +209,10 @@ def canonical_csr(data, indices, indptr, width):
         or len(indices) != len(data)
     ):
         raise ValueError("the lengths of sparse rows do not add up")
-    X = sp.csr_array((data, indices, indptr), shape=shape)
+    X = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, width))
     if not X.has_canonical_format:
         X.sum_duplicates()
     return X
-
-
-def csr_row_bytes(dtype, n_entries, n_rows):
-    """Mean bytes of a sparse row in memory: entry, column and row start."""
-    entry = max(dtype.itemsize, float_dtype(dtype).itemsize) + 8
-    return 8 + entry * n_entries / max(n_rows, 1)
-
-
-def no_rows(width: int, dtype: np.dtype, sparse: bool) -> Any:
-    """What stands for a view that no sample of a block has."""
-    if sparse:
-        return sp.csr_array((0, width), dtype=dtype)
-    return np.empty((0, width), dtype)
-
-
-def check_real(store: Store) -> None:
-    """Refuse stores of anything but real numbers."""
-    if store.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{store.label}: holds values of dtype {store.dtype}; store real numbers."
-        )
 
 
 def id_array(ids: Any, label: str) -> np.ndarray:
@@ -271,12 +233,7 @@ def id_array(ids: Any, label: str) -> np.ndarray:
         return ids
     if kinds <= {int}:
         return ids.astype(np.int64)
-    shown = sorted(kind.__name__ for kind in kinds - {str})
+    others = sorted(kind.__name__ for kind in kinds - {str})
     raise TypeError(
-        f"{label}: has ids of type {', '.join(shown)}; use text or integers."
+        f"{label}: has ids of type {', '.join(others)}; use text or integers."
     )
-
-
-def kind_of(kind, store):
-    """The part of a fingerprint that all stores have."""
-    return {"kind": kind, "shape": list(store.shape), "dtype": store.dtype.str}

@@ -1,74 +1,20 @@
-"""FileTable: one view as it was read from a file."""
+"""Tables made of matrices, ids and names: what no view may have is refused here."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._errors import input_error
-
-
-@dataclass(frozen=True, eq=False)
-class FileTable:
-    """One view as read from a file: numbers, ids and what was decided on the way.
-
-    Parameters
-    ----------
-    name : str
-        Name of the view; by default the file's name without its endings.
-    source : str
-        The file as it was given, with ``::key`` for one of several views in a file.
-    ids : ndarray of object (str), shape (n,), or None
-        One id per row; None when the file has none and rows count.
-    values : ndarray or csr_array, shape (n, d)
-        float32 or float64; NaN where a cell is empty.
-    features : tuple of str
-        Names of the columns.
-    notes : tuple of str
-        What was decided: separator, encoding, id column, columns left out, ...
-    metadata : dict of str to ndarray of object, shape (n,)
-        Columns that are no features, such as text; None where a cell is empty.
-    id_column : str or None
-        The column that `ids` were read from.
-    onehot : mapping of str to tuple of str
-        Text columns that became features ``column=value``, with their values.
-    """
-
-    name: str
-    source: str
-    ids: np.ndarray | None
-    values: Any
-    features: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    metadata: dict[str, np.ndarray] = field(default_factory=dict)
-    id_column: str | None = None
-    onehot: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.values.shape[0])
-
-    def row(self, i: int) -> str:
-        """How a message calls row `i`: by its id where there is one."""
-        return f"row {i}" if self.ids is None else f"row {str(self.ids[i])!r}"
-
-    def with_notes(self, *notes: str) -> "FileTable":
-        """Return the table with more notes."""
-        return replace(self, notes=self.notes + notes)
-
-    def __repr__(self) -> str:
-        n, d = self.values.shape
-        ids = "no ids" if self.ids is None else "ids"
-        return f"<FileTable {self.name!r}: {n} rows, {d} features, {ids}>"
+from imvc.io._file_table import FileTable
+from imvc.views import count_nonfinite, float_dtype
 
 
 def float_values(values: Any) -> Any:
     """Floating and C-ordered or CSR; float32 stays, all else becomes float64."""
-    narrow = values.dtype.kind == "f" and values.dtype.itemsize <= 4
-    dtype = np.float32 if narrow else np.float64
+    dtype = float_dtype(values.dtype)
     if sp.issparse(values):
         values = sp.csr_array(values).astype(dtype, copy=False)
         values.sum_duplicates()
@@ -105,14 +51,57 @@ def _id_text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
+def matrix_table(
+    values: Any,
+    name: str,
+    source: str,
+    *,
+    ids: np.ndarray | None = None,
+    features: tuple[str, ...] | None = None,
+    metadata: dict[str, np.ndarray] | None = None,
+    notes: tuple[str, ...] = (),
+) -> FileTable:
+    """A checked FileTable of a matrix of numbers, dense or sparse."""
+    if values.dtype.kind not in "biuf":
+        raise input_error(
+            source, f"holds values of type {values.dtype}; give real numbers."
+        )
+    if values.ndim != 2:
+        raise input_error(
+            source,
+            f"holds an array of shape {values.shape}; give a matrix with one row per "
+            "sample.",
+        )
+    if features is None:
+        features = number_names(values.shape[1])
+    if ids is None:
+        notes = (*notes, "no ids: rows are taken in their order")
+    return check_table(
+        FileTable(
+            name=name,
+            source=source,
+            ids=ids,
+            values=float_values(values),
+            features=features,
+            notes=notes,
+            metadata=metadata or {},
+        )
+    )
+
+
+def to_object_array(values: np.ndarray) -> np.ndarray:
+    """Values as Python objects, text as str."""
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values.tolist()
+    return objects
+
+
 def check_table(table: FileTable, lines: Any = None) -> FileTable:
     """Refuse what no view may have: no rows, no features, bad ids, infinities.
 
-    Parameters
-    ----------
-    table : FileTable
-    lines : callable, optional
-        The line of the file that holds a row.
+    `lines` gives the line of the file that holds a row, for text.
     """
     n, d = table.values.shape
     if n == 0:
@@ -204,25 +193,25 @@ def refuse_repeats(source: str, names: Any) -> None:
 
 
 def _check_finite(table: FileTable, lines: Any) -> None:
-    values = table.values
-    data = values.data if sp.issparse(values) else values
-    with np.errstate(all="ignore"):
-        # A sum without infinities has no infinite term; NaN hides them, overflow
-        # feigns them, so a sum that is not finite is looked at number by number.
-        if np.isfinite(data.sum(dtype=np.float64)) or not np.isinf(data).any():
-            return
-    if sp.issparse(values):
-        entry = int(np.flatnonzero(np.isinf(data))[0])
-        row = int(np.searchsorted(values.indptr, entry, side="right") - 1)
-        column = int(values.indices[entry])
-    else:
-        row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
-    raise input_error(
-        table.source,
-        f"{table.row(row)} has an infinite value in column "
-        f"{table.features[column]!r}; replace it, or leave the cell empty.",
-        lines and lines(row),
-    )
+    _, n_inf = count_nonfinite(table.values, np.ones(table.n_rows, bool))
+    if n_inf.any():
+        row, column = first_cell(table.values, np.isinf)
+        raise input_error(
+            table.source,
+            f"{table.row(row)} has an infinite value in column "
+            f"{table.features[column]!r}; replace it, or leave the cell empty.",
+            lines and lines(row),
+        )
+
+
+def first_cell(X: Any, is_meant: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int]:
+    """Row and column of the first number of a kind, of sparse ones as far as stored."""
+    if not sp.issparse(X):
+        row, column = np.argwhere(is_meant(X))[0]
+        return int(row), int(column)
+    entry = np.flatnonzero(is_meant(X.data))[0]
+    row = np.searchsorted(X.indptr, entry, side="right") - 1
+    return int(row), int(X.indices[entry])
 
 
 def transposed(table: FileTable) -> FileTable:

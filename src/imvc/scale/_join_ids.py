@@ -1,4 +1,4 @@
-"""Outer join of stored views by the ids of their rows.
+"""Outer join of views on disk by the ids of their rows.
 
 Samples come in the order in which their ids first appear: those of the first view as
 they are stored, then the new ones of the second, and so on. Of the ids only keys of
@@ -8,19 +8,17 @@ ids that share the first are noticed, and the join starts again with other funct
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from imvc.scale._paths import need
-from imvc.scale._rewrite import sort_rows
-from imvc.scale._source import BlockError
-from imvc.scale._spool import ColumnWriter, WorkFolder
-from imvc.scale._store_file import open_npy
-from imvc.scale._stores import Store
+from imvc.io._errors import BlockError, need
+from imvc.io._npy import NpyWriter, open_npy
+from imvc.io._row_reader import RowReader
+from imvc.scale._sort_rows import sort_rows
+from imvc.scale._work_folder import WorkFolder
 
-__all__ = ["JoinedIds", "JoinedView", "join_stores"]
+__all__ = ["JoinedIds", "join_by_id"]
 
 _TRIES = 8
 
@@ -29,37 +27,20 @@ class _SharedHash(Exception):
     """Two different ids have the same first hash."""
 
 
-@dataclass
-class JoinedView:
-    """A view in the order of the samples.
-
-    Parameters
-    ----------
-    store : Store
-        The one given, or a rewritten one where rows came in another order.
-    index : Store or None
-        Sample of every stored row; None: row ``j`` is sample ``j``.
-    """
-
-    store: Store
-    index: Store | None
-
-
 class JoinedIds:
     """Ids of the samples, read again from the views that brought them.
 
-    Parameters
-    ----------
-    stores : list of Store
-        As they were given.
-    firsts : list of int
-        First sample that each view brought, and the number of samples.
-    new_rows : list of Store
-        Per view the stored rows that brought new samples, ascending.
+    `firsts` has the first sample that each view brought, and the number of samples;
+    `new_rows`, per view, the stored rows that brought new samples, ascending.
     """
 
-    def __init__(self, stores, firsts, new_rows):
-        self._stores, self._firsts, self._new_rows = stores, firsts, new_rows
+    def __init__(
+        self,
+        views: Sequence[RowReader],
+        firsts: Sequence[int],
+        new_rows: Sequence[RowReader],
+    ) -> None:
+        self._views, self._firsts, self._new_rows = views, firsts, new_rows
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Ids of samples ``start`` to ``stop - 1``."""
@@ -73,48 +54,51 @@ class JoinedIds:
     def _of_view(self, v, lo, hi):
         rows = self._new_rows[v].read(lo, hi)[:, 0]
         at = int(rows[0])
-        for ids in self._stores[v].read_ids(at, int(rows[-1]) + 1):
+        for ids in self._views[v].read_ids(at, int(rows[-1]) + 1):
             inside = slice(*np.searchsorted(rows, [at, at + len(ids)]))
             yield ids[rows[inside] - at]
             at += len(ids)
 
 
-def join_stores(
-    stores: Sequence[Store], folder: WorkFolder
-) -> tuple[int, list[JoinedView], JoinedIds]:
+def join_by_id(
+    views: Sequence[RowReader], folder: WorkFolder
+) -> tuple[int, list[tuple[RowReader, RowReader | None]], JoinedIds]:
     """Join views by id.
 
     Returns
     -------
-    n_samples, views, ids
+    n_samples : int
+    joined : list of (rows, index)
+        Per view its rows, written anew where they came in another order than the
+        samples, and the sample of every row; None: row ``j`` is sample ``j``.
+    ids : JoinedIds
     """
     for salt in range(_TRIES):
         try:
-            return _join(list(stores), folder, salt)
+            return _join(list(views), folder, salt)
         except _SharedHash:
             continue
     raise RuntimeError("ids cannot be told apart by their hashes; number them instead")
 
 
-def _join(stores, folder, salt):
+def _join(views, folder, salt):
     known, firsts, orders, new_rows = _Known(salt), [0], [], []
-    for v, store in enumerate(stores):
-        samples = ColumnWriter(folder.file(f"samples-{v}.npy"), np.dtype(np.int64))
-        new = ColumnWriter(folder.file(f"new-{v}.npy"), np.dtype(np.int64))
-        orders.append(_join_view(known, store, samples, new))
+    for v, rows in enumerate(views):
+        samples = NpyWriter(folder.file(f"samples-{v}.npy"), np.int64)
+        new = NpyWriter(folder.file(f"new-{v}.npy"), np.int64)
+        orders.append(_join_view(known, rows, samples, new))
         samples.close()
-        new_rows.append(new.store(store.label))
+        new_rows.append(new.reader(rows.label))
         firsts.append(known.n)
-    del known.a, known.b, known.number
-    views = []
-    for v, (store, order) in enumerate(zip(stores, orders)):
-        index = open_npy(str(folder.file(f"samples-{v}.npy")), store.label, 1)
+    del known  # sorting needs its memory
+    joined: list[tuple[RowReader, RowReader | None]] = []
+    for v, (rows, order) in enumerate(zip(views, orders)):
+        index = open_npy(str(folder.file(f"samples-{v}.npy")), rows.label, 1)
         if order == "mixed":
-            name = f"view-{v}"
-            views.append(JoinedView(*sort_rows(store, index, firsts[-1], folder, name)))
+            joined.append(sort_rows(rows, index, firsts[-1], folder, f"view-{v}"))
         else:
-            views.append(JoinedView(store, None if order == "same" else index))
-    return firsts[-1], views, JoinedIds(stores, firsts, new_rows)
+            joined.append((rows, None if order == "same" else index))
+    return firsts[-1], joined, JoinedIds(views, firsts, new_rows)
 
 
 class _Known:
@@ -166,13 +150,13 @@ class _Known:
         return None
 
 
-def _join_view(known, store, index, new):
+def _join_view(known, rows, index, new):
     """Number the rows of a view; tells whether they come in the order of samples."""
     seen = np.zeros(len(known.a), bool)
     fresh_a, fresh_b, at, last, n = [], [], 0, -1, known.n
     ascends = same = True
-    for ids in store.read_ids(0, store.shape[0]):
-        _check_kind(known, store, ids)
+    for ids in rows.read_ids(0, rows.shape[0]):
+        _check_kind(known, rows, ids)
         a, b = id_keys(ids, known.salt)
         found = known.find(a, b)
         fresh = found < 0
@@ -180,7 +164,7 @@ def _join_view(known, store, index, new):
         counts = np.unique(old, return_counts=True)
         if seen[old].any() or (counts[1] > 1).any():
             j = old[seen[old]][0] if seen[old].any() else counts[0][counts[1] > 1][0]
-            _refuse_repeat(store, known.a[j], known.b[j], known.salt)
+            _refuse_repeat(rows, known.a[j], known.b[j], known.salt)
         seen[old] = True
         samples = np.empty(len(ids), np.int64)
         samples[~fresh] = known.number[old]
@@ -197,7 +181,7 @@ def _join_view(known, store, index, new):
     if fresh_a:
         twice = known.add(np.concatenate(fresh_a), np.concatenate(fresh_b))
         if twice is not None:
-            _refuse_repeat(store, twice[0], twice[1], known.salt)
+            _refuse_repeat(rows, twice[0], twice[1], known.salt)
     return "same" if same else "ascending" if ascends else "mixed"
 
 
@@ -205,7 +189,7 @@ def id_keys(ids, salt):
     """Two 64-bit keys of every id; integers are their own."""
     if ids.dtype != object:
         return ids.view(np.uint64), np.zeros(len(ids), np.uint64)
-    pandas = need("pandas", "io", "views with ids")
+    pandas = need("pandas", "views with ids")
     return tuple(
         pandas.util.hash_array(
             ids, hash_key=f"imvc {which}{salt:09d}", categorize=False
@@ -214,32 +198,32 @@ def id_keys(ids, salt):
     )
 
 
-def _check_kind(known, store, ids):
+def _check_kind(known, rows, ids):
     kind = "text" if ids.dtype == object else "integers"
     if known.kind is None:
-        known.kind = (kind, store.label)
+        known.kind = (kind, rows.label)
     if known.kind[0] != kind:
         raise BlockError(
-            f"{store.label}: its ids are {kind}, those of {known.kind[1]} are "
+            f"{rows.label}: its ids are {kind}, those of {known.kind[1]} are "
             f"{known.kind[0]}; write them in one type."
         )
 
 
-def _refuse_repeat(store, a, b, salt) -> NoReturn:
+def _refuse_repeat(rows, a, b, salt) -> NoReturn:
     """Find the two rows of an id that is there twice, and tell."""
-    rows, at = [], 0
+    found, at = [], 0
     name: Any = None
-    for ids in store.read_ids(0, store.shape[0]):
+    for ids in rows.read_ids(0, rows.shape[0]):
         own_a, own_b = id_keys(ids, salt)
         hits = np.flatnonzero((own_a == a) & (own_b == b))
         if len(hits):
             name = ids[hits[0]]
-            rows += (at + hits).tolist()
+            found += (at + hits).tolist()
         at += len(ids)
-        if len(rows) > 1:
+        if len(found) > 1:
             break
     name = name.item() if hasattr(name, "item") else name
     raise BlockError(
-        f"{store.place(rows[1])}: id {name!r} is also at {store.place(rows[0])}; keep "
+        f"{rows.place(found[1])}: id {name!r} is also at {rows.place(found[0])}; keep "
         "one row per id."
     )

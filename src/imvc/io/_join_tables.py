@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from imvc.io._errors import InputError, input_error, need, shown
-from imvc.io._table import FileTable
+from imvc.io._file_table import FileTable
 from imvc.views import IncompleteViews, Table, assemble_views
 from imvc.views import join_tables as join_frames
 
@@ -57,12 +57,8 @@ def _counts_rows(table: FileTable) -> bool:
 def check_overlap(tables: Sequence[FileTable], *, strict: bool) -> list[str]:
     """Refuse files whose ids match no other file; a note where that is allowed.
 
-    Parameters
-    ----------
-    tables : sequence of FileTable
-        All with ids, or all without.
-    strict : bool
-        Whether files that share no sample are an error: new samples may share none.
+    All tables have ids, or none has. Unless `strict`, files may share no sample: new
+    samples need not.
     """
     if len(tables) < 2 or tables[0].ids is None:
         return []
@@ -151,3 +147,20 @@ def _index(table: FileTable) -> Any:
         return None
     pandas = need("pandas", table.source)
     return pandas.Index(table.ids, dtype=object)
+
+
+def places(ids: np.ndarray | None, wanted: np.ndarray | None, n: int) -> np.ndarray:
+    """Row of each id that is wanted, -1 where there is none; `n` rows without ids."""
+    if ids is None or wanted is None:
+        return np.arange(n)
+    pandas = need("pandas", "metadata")
+    index = pandas.Index(ids, dtype=object)
+    return index.get_indexer(pandas.Index(wanted, dtype=object))
+
+
+def aligned(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Values at some places, None where a place is -1."""
+    result = np.empty(len(at), dtype=object)
+    known = at >= 0
+    result[known] = values[at[known]]
+    return result

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._arrow_types import Options
-from imvc.io._join import check_overlap, join_tables, settle_ids
+from imvc.io._file_table import FileTable, Request
+from imvc.io._join_tables import check_overlap, join_tables, settle_ids
 from imvc.io._metadata import gather_metadata
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._read import kind_and_stem, read_with
-from imvc.io._table import FileTable
+from imvc.io._read_file import kind_and_stem, read_tables
 from imvc.views import IncompleteViews, ViewSchema, as_views
 
 
@@ -96,7 +95,7 @@ def read_views(
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not files:
         raise ValueError("paths is empty; give at least one file.")
-    asked = _Asked(files, id_columns, names, transpose, like)
+    asked = _OptionsByFile(files, id_columns, names, transpose, like)
     mode = like.non_numeric if like is not None else non_numeric
     tables: list[FileTable] = []
     for j in range(len(files)):
@@ -109,10 +108,11 @@ def read_views(
         applied, learnt = fitted.apply_to_training(tables), fitted.notes
     else:
         fitted, applied, learnt = like, like.apply(tables), {}
-    prepared = [
-        replace(new, notes=(*old.notes, *learnt.get(old.name, ()), *_added(old, new)))
-        for old, new in zip(tables, applied)
-    ]
+    prepared = []
+    for old, new in zip(tables, applied):
+        added = new.notes[len(old.notes) :]  # by the preparation
+        notes_of_view = (*old.notes, *learnt.get(old.name, ()), *added)
+        prepared.append(replace(new, notes=notes_of_view))
     joined = join_tables(prepared)
     columns, more = gather_metadata(prepared, joined.sample_ids, metadata)
     kept, dropped = _samples_with_data(joined)
@@ -131,29 +131,23 @@ def read_views(
     )
 
 
-class _Asked:
+class _OptionsByFile:
     """What the caller asked for each file; errors for what fits no file."""
 
     def __init__(
         self, files: list[Any], ids: Any, names: Any, transpose: Any, like: Any
     ) -> None:
         self.files = [str(file) for file in files]
-        self.ids = self._per_file(ids, "id_columns", spread=True)
-        self.names = self._per_file(names, "names", spread=False)
+        self.ids = ids if isinstance(ids, str) else self._one_each(ids, "id_columns")
+        self.names = self._one_each(names, "names")
         self.transpose = (transpose,) if isinstance(transpose, str) else transpose
         self.like = like
         self._used: set[str] = set()
 
-    def _per_file(self, value: Any, what: str, *, spread: bool) -> Any:
-        if (
-            value is None
-            or isinstance(value, Mapping)
-            or (spread and isinstance(value, str))
-        ):
+    def _one_each(self, value: Any, what: str) -> Any:
+        if value is None or isinstance(value, Mapping):
             return value
-        if isinstance(value, str):
-            value = [value]
-        value = list(value)
+        value = [value] if isinstance(value, str) else list(value)
         if len(value) != len(self.files):
             raise ValueError(
                 f"{what} has {len(value)} entries for {len(self.files)} files; give "
@@ -176,20 +170,22 @@ class _Asked:
         return None
 
     def read(self, j: int, non_numeric: str, layer: str | None) -> list[FileTable]:
+        """The tables of one file."""
         if not Path(self.files[j]).is_file():  # says what is wrong with the path
-            return read_with(self.files[j], None, Options())
+            return read_tables(Request(self.files[j]))
         name = self._of(self.names, j)
         extra = [name] if name else []
-        options = Options(
+        request = Request(
+            self.files[j],
+            name or "",
             id_column=self._of(self.ids, j, extra),
             non_numeric=non_numeric,
             layer=layer,
-            id_hint=self._hint(j, name),
+            id_hint=self._id_column_of_fit(j, name),
         )
-        turned = self._turned(j, extra)
-        return read_with(self.files[j], name, options, turned)
+        return read_tables(request, self._is_transposed(j, extra))
 
-    def _hint(self, j: int, name: str | None) -> str | None:
+    def _id_column_of_fit(self, j: int, name: str | None) -> str | None:
         if self.like is None:
             return None
         by_name = {view.name: view.id_column for view in self.like.views}
@@ -197,7 +193,7 @@ class _Asked:
         single = known.pop() if len(known) == 1 else None
         return by_name.get(name or self._keys(j)[2], single)
 
-    def _turned(self, j: int, extra: list[str]) -> bool:
+    def _is_transposed(self, j: int, extra: list[str]) -> bool:
         if isinstance(self.transpose, bool):
             return self.transpose
         hits = {*self._keys(j), *extra} & set(self.transpose)
@@ -233,11 +229,6 @@ def _unique_names(tables: list[FileTable]) -> list[FileTable]:
         taken.add(name)
         result.append(table)
     return result
-
-
-def _added(old: FileTable, new: FileTable) -> tuple[str, ...]:
-    """Notes that the preparation added."""
-    return new.notes[len(old.notes) :]
 
 
 def _schema(like: FittedPreparation) -> ViewSchema:

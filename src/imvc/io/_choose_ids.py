@@ -1,47 +1,36 @@
 """Which column holds the ids."""
 
 import difflib
-import re
 from typing import Any
 
 import numpy as np
 
-from imvc.io._arrow_types import ArrowColumns, Options, as_text, is_nested, is_numeric
+from imvc.io._arrow_columns import (
+    ArrowColumns,
+    as_text,
+    is_nameless,
+    is_nested,
+    is_numeric,
+)
 from imvc.io._dialect import NUMBER
 from imvc.io._errors import input_error, shown
-
-_INDEX_NAMES = frozenset(
-    "id ids index key sample samples sampleid samplename barcode barcodes cell cells "
-    "cellid patient patients patientid subject subjects subjectid participant "
-    "participantid donor donorid case caseid rownames row name names".split()
-)
+from imvc.io._file_table import Request
 
 
-def is_index_name(name: str) -> bool:
-    """Tell whether a first column of this name is meant to hold ids."""
-    plain = re.sub(r"[\s_.-]", "", name.casefold())
-    return plain in _INDEX_NAMES or is_nameless(name)
-
-
-def is_nameless(name: str) -> bool:
-    """No name, or the one that pandas makes up for none."""
-    return name == "" or re.fullmatch(r"Unnamed: \d+", name) is not None
-
-
-def pick_ids(columns: ArrowColumns, options: Options) -> str | None:
+def pick_ids(columns: ArrowColumns, request: Request) -> str | None:
     """The column that holds the ids, with a note if nobody named it."""
     names = columns.names
-    if options.id_column is not None:
-        if options.id_column not in names:
+    if request.id_column is not None:
+        if request.id_column not in names:
             raise input_error(
                 columns.source,
-                f"has no column {options.id_column!r} for the ids; "
-                + _nearest(options.id_column, names),
+                f"has no column {request.id_column!r} for the ids; "
+                + _nearest(request.id_column, names),
             )
-        return options.id_column
-    if options.id_hint in names:
-        columns.notes.append(f"ids from column {options.id_hint!r}, as in the fit")
-        return options.id_hint
+        return request.id_column
+    if request.id_hint in names:
+        columns.notes.append(f"ids from column {request.id_hint!r}, as in the fit")
+        return request.id_hint
     chosen = columns.index or _guess_ids(columns)
     if chosen is None:
         columns.notes.append("no column of ids: rows are taken in their order")

@@ -1,81 +1,41 @@
-"""Blocks of samples from stores: which stored rows are in a block, and their checks."""
+"""Blocks of samples from stored rows: which rows are in a block, and their checks."""
 
 import hashlib
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse as sp
 
-from imvc.scale._block_checks import as_block_error, check_rows, refuse_uncovered
+from imvc.io._row_reader import RowReader
+from imvc.scale._block_checks import (
+    as_block_error,
+    assemble_block,
+    check_rows,
+    refuse_uncovered,
+)
+from imvc.scale._join_ids import JoinedIds
 from imvc.scale._source import BlockError, BlockSource
-from imvc.scale._stores import Store, no_rows
+from imvc.scale._view_rows import ViewRows
 from imvc.views import IncompleteViews, float_dtype, read_only
 
-__all__ = ["StoredSource", "StoredView"]
-
-_INDEX_PIECE = 1 << 20  # sample numbers read at once
+__all__ = ["RowSource", "no_rows"]
 
 
-@dataclass
-class StoredView:
-    """One view: its stored rows, and the samples they belong to.
-
-    Parameters
-    ----------
-    name : str
-    store : Store, or None for a view that no sample has
-    width : int
-    index : Store of shape (n_rows, 1), optional
-        Sample of every stored row, ascending; None: row ``j`` is sample ``j``.
-    listed : bool
-        Whether the user says that every stored row is observed.
-    fingerprint : dict
-        Of the data as they were given.
-    """
-
-    name: str
-    store: Any
-    width: int
-    index: Store | None = None
-    listed: bool = False
-    fingerprint: dict = field(default_factory=dict)
-
-    @property
-    def label(self) -> str:
-        return f"view {self.name!r}" if self.store is None else self.store.label
-
-    @property
-    def dtype(self) -> np.dtype:
-        # A view that nobody has leaves the type to the others.
-        return np.dtype(np.float32) if self.store is None else self.store.dtype
-
-    def cuts(self, starts: np.ndarray) -> np.ndarray:
-        """First stored row of every block; checks the index on the way."""
-        if self.store is None:
-            return np.zeros(len(starts), np.int64)
-        if self.index is None:
-            return np.minimum(starts, self.store.shape[0])
-        return index_cuts(self.index, starts)
-
-
-class StoredSource(BlockSource):
+class RowSource(BlockSource):
     """Views in files, as blocks.
 
-    Parameters
-    ----------
-    views : list of StoredView
-    starts : ndarray of int64
-    mask : Store with a row per sample, optional
-    columns : list of int, optional
-        Column of the mask for each view.
-    ids : JoinedIds, optional
-        Gives the ids of a range of samples.
-    keep : object
-        What must live as long as the source: its temporary folder.
+    `columns` are those of the mask for each view, and `keep` is what must live as long
+    as the source: its temporary folder.
     """
 
     def __init__(
-        self, views, starts, mask=None, columns=None, ids=None, keep=None
+        self,
+        views: list[ViewRows],
+        starts: np.ndarray,
+        mask: RowReader | None = None,
+        columns: list[int] | None = None,
+        ids: JoinedIds | None = None,
+        keep: Any = None,
     ) -> None:
         self._views, self._mask, self._columns = views, mask, columns
         self._ids, self._keep = ids, keep
@@ -83,7 +43,7 @@ class StoredSource(BlockSource):
         self.names = tuple(view.name for view in views)
         self.n_features = tuple(view.width for view in views)
         self.feature_names = tuple(
-            None if view.store is None else view.store.feature_names for view in views
+            None if view.rows is None else view.rows.feature_names for view in views
         )
         self.dtype = np.result_type(*(float_dtype(view.dtype) for view in views))
         self._cuts = [view.cuts(starts) for view in views]
@@ -106,31 +66,21 @@ class StoredSource(BlockSource):
         allowed = self._allowed(i)
         columns = [self._seen(i, v, allowed) for v in range(self.n_views)]
         mask = np.column_stack(columns)
-        self._check_covered(i, mask)
+        refuse_uncovered(mask, i, int(self.starts[i]), self._id_text)
         return read_only(mask)
 
     def block(self, i: int) -> IncompleteViews:
         allowed = self._allowed(i)
         parts = [self._part(i, v, allowed) for v in range(self.n_views)]
-        arrays, positions, columns = zip(*parts)
-        mask = np.column_stack(columns)
-        self._check_covered(i, mask)
-        return IncompleteViews(
-            arrays=arrays,
-            mask=read_only(mask),
-            names=self.names,
-            positions=positions,
-            sample_ids=None,
-            feature_names=self.feature_names,
-        )
+        return assemble_block(self, i, parts, self._id_text)
 
     def rows(self, i: int, v: int, local: np.ndarray) -> Any:
-        store, local = self._views[v].store, np.asarray(local, np.int64)
-        if store is None or len(local) == 0:
+        rows, local = self._views[v].rows, np.asarray(local, np.int64)
+        if rows is None or len(local) == 0:
             return self._blank(v)
         at = np.searchsorted(self._samples(i, v), local)
         with self._reading(i, v):
-            X = store.take(int(self._cuts[v][i]) + at)
+            X = rows.take(int(self._cuts[v][i]) + at)
         X = X.astype(float_dtype(X.dtype), copy=False)
         self._check(i, v, X, local, np.ones(len(local), bool), strict=True)
         return X
@@ -153,7 +103,7 @@ class StoredSource(BlockSource):
             row = start + int(np.flatnonzero(odd.any(axis=1))[0])
             raise BlockError(
                 f"{self._mask.label}, block {i}, row {row}: the mask has values other "
-                "than 0 and 1; store True where a sample is observed."
+                "than 0 and 1; rows True where a sample is observed."
             )
         return mask.astype(bool)
 
@@ -180,16 +130,16 @@ class StoredSource(BlockSource):
         """Array, positions and observed samples of one view in a block."""
         lo, hi = int(self._cuts[v][i]), int(self._cuts[v][i + 1])
         start, stop = self._range(i)
-        store, seen = self._views[v].store, np.zeros(stop - start, bool)
+        rows, seen = self._views[v].rows, np.zeros(stop - start, bool)
         position = np.full(stop - start, -1, np.int64)
-        if store is None or lo == hi:
+        if rows is None or lo == hi:
             return self._blank(v), position, seen
         samples = self._samples(i, v)
         wanted = np.ones(hi - lo, bool) if allowed is None else allowed[samples, v]
         if not wanted.any():
             return self._blank(v), position, seen
         with self._reading(i, v):
-            X = store.read(lo, hi)
+            X = rows.read(lo, hi)
         X = X.astype(float_dtype(X.dtype), copy=False)
         strict = allowed is not None or self._views[v].listed
         seen[samples] = self._check(i, v, X, samples, wanted, strict)
@@ -200,7 +150,7 @@ class StoredSource(BlockSource):
 
     def _blank(self, v: int) -> Any:
         view = self._views[v]
-        sparse = view.store is not None and view.store.sparse
+        sparse = view.rows is not None and view.rows.sparse
         return no_rows(view.width, float_dtype(view.dtype), sparse)
 
     def _check(self, i, v, X, samples, wanted, strict):
@@ -215,7 +165,7 @@ class StoredSource(BlockSource):
 
         return check_rows(X, wanted, strict, refuse, self._way_out(view), columns)
 
-    def _way_out(self, view: StoredView) -> str:
+    def _way_out(self, view: ViewRows) -> str:
         if self._mask is not None:
             return "mark the sample as missing in mask"
         if view.listed:
@@ -229,42 +179,12 @@ class StoredSource(BlockSource):
             return ""
         return f" (id {self._ids.read(sample, sample + 1)[0]!r})"
 
-    def _check_covered(self, i: int, mask: np.ndarray) -> None:
-        refuse_uncovered(mask, i, int(self.starts[i]), self._id_text)
-
     def _reading(self, i: int, v: int, label: str | None = None) -> Any:
         return as_block_error(label or self._views[v].label, i, *self._range(i))
 
 
-def index_cuts(index: Store, starts: np.ndarray) -> np.ndarray:
-    """How many entries of an ascending index are below each start.
-
-    Reads the index once, in pieces, and refuses one that does not ascend or leaves the
-    samples.
-    """
-    cuts, last, n = np.zeros(len(starts), np.int64), -1, int(starts[-1])
-    for at in range(0, index.shape[0], _INDEX_PIECE):
-        piece = index.read(at, min(at + _INDEX_PIECE, index.shape[0]))[:, 0]
-        steps = np.diff(piece.astype(np.int64), prepend=last)
-        down = np.flatnonzero(steps <= 0)
-        if len(down):
-            j = int(down[0])
-            before = last if j == 0 else int(piece[j - 1])
-            if before < 0:
-                raise BlockError(
-                    f"{index.label}, entry {at + j}: row {piece[j]} is negative; "
-                    "number samples from 0."
-                )
-            raise BlockError(
-                f"{index.label}, entry {at + j}: row {piece[j]} comes after row "
-                f"{before}; rows must ascend: sort values and rows."
-            )
-        last = int(piece[-1])
-        if last >= n:
-            j = int(np.searchsorted(piece, n))
-            raise BlockError(
-                f"{index.label}, entry {at + j}: row {piece[j]} is outside the {n} "
-                "samples; correct it, or raise n_samples."
-            )
-        cuts += np.searchsorted(piece, starts)
-    return cuts
+def no_rows(width: int, dtype: np.dtype, sparse: bool) -> Any:
+    """What stands for a view that no sample of a block has."""
+    if sparse:
+        return sp.csr_array((0, width), dtype=dtype)
+    return np.empty((0, width), dtype)

@@ -83,14 +83,6 @@ def _kind_of_zip(path: Path) -> tuple[str, str]:
     return "a zip archive", "unpack it and give the files in it"
 
 
-def refuse_foreign(path: Path, source: str) -> None:
-    """Refuse a file of another kind under the name of a text file."""
-    found = magic(path)
-    if found:
-        kind, remedy = found
-        raise input_error(source, f"is {kind}, not text; {remedy}.")
-
-
 def memory_limit() -> int:
     """Bytes of memory this machine has; a bound for what a file may claim to hold."""
     try:
@@ -120,7 +112,10 @@ def load_bytes(path: Path, source: str) -> Any:
     """
     suffix = path.suffix.lower()
     if suffix not in PACKED:
-        refuse_foreign(path, source)
+        found = magic(path)
+        if found:
+            kind, remedy = found
+            raise input_error(source, f"is {kind}, not text; {remedy}.")
         with open(path, "rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         _check_lines(data, source)

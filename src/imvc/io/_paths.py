@@ -1,10 +1,9 @@
-"""Paths and URLs of stores, what identifies files, and optional packages."""
+"""Paths and URLs of files that are read by rows, and what identifies such files."""
 
 import os
-from importlib import import_module
 from typing import Any
 
-__all__ = ["file_stamp", "folder_stamp", "local_path", "must_exist", "need"]
+PATHS = (str, os.PathLike)
 
 
 def local_path(path: str | os.PathLike) -> str | None:
@@ -30,17 +29,6 @@ def folder_stamp(path: str) -> dict[str, Any]:
             count, size = count + 1, size + stat.st_size
             latest = max(latest, stat.st_mtime_ns)
     return {"path": path, "files": count, "size": size, "mtime": latest}
-
-
-def need(module: str, extra: str, label: str) -> Any:
-    """Import an optional package, or say which extra brings it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"{label}: reading it needs {module.split('.')[0]}: "
-            f"pip install 'imvc[{extra}]'."
-        ) from error
 
 
 def must_exist(path: str | os.PathLike, name: str) -> None:

@@ -1,4 +1,4 @@
-"""NumPy arrays and archives. Nothing is ever unpickled."""
+"""NumPy archives (.npz). Nothing is ever unpickled."""
 
 import re
 from pathlib import Path
@@ -7,52 +7,34 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.io._arrow_types import Options
+from imvc.io._checked_table import id_strings, matrix_table, to_object_array
 from imvc.io._errors import input_error, reading, shown
-from imvc.io._open import check_size
-from imvc.io._table import (
-    FileTable,
-    check_table,
-    float_values,
-    id_strings,
-    number_names,
-)
+from imvc.io._file_bytes import check_size
+from imvc.io._file_table import FileTable, Request
+from imvc.io._npy import check_header
 
-_NUMBERED = re.compile(r"[Xx]_?(\d+)")
+_NUMBERED = re.compile(r"^[Xx]_?(\d+)$")
 _SPARSE_KEYS = {"format", "data", "shape"}
 _ID_KEYS = ("ids", "sample_ids")
 
 
-def read_npy(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
-    """Read one matrix; rows are samples and have no ids."""
-    with reading(source, "a NumPy array"):
-        with open(path, "rb") as file:
-            shape, dtype = _header_of(file, source)
-            size = path.stat().st_size - file.tell()
-            if dtype.itemsize * float(np.prod(shape, dtype=float)) > size:
-                raise input_error(
-                    source, f"is truncated: it should hold an array of shape {shape}."
-                )
-        values = np.load(path, allow_pickle=False)
-        return [matrix_table(values, name, source)]
-
-
-def read_npz(path: Path, source: str, name: str, options: Options) -> list[FileTable]:
+def read_npz(file: Request) -> list[FileTable]:
     """Read an archive: X0, X1, ..., or named matrices, or one SciPy sparse matrix.
 
     Optional arrays: ``ids`` (or ``sample_ids``) for the rows of all views, ``mask``
     (samples x views, 1 = observed), ``features0``, ... for the names of columns.
     Vectors as long as the views, such as ``y``, become metadata.
     """
+    source = file.source
     with reading(source, "a NumPy archive"):
-        arrays = _read_archive(path, source)
+        arrays = read_archive(file.path, source)
         if _SPARSE_KEYS <= set(arrays):
-            return [matrix_table(sp.load_npz(path), name, source)]
+            return [matrix_table(sp.load_npz(file.path), file.name, source)]
         keys = _view_keys(arrays, source)
         n = len(arrays[keys[0]])
         ids = next((id_strings(arrays[k]) for k in _ID_KEYS if k in arrays), None)
         metadata = {
-            key: _objects(array)
+            key: to_object_array(array)
             for key, array in arrays.items()
             if array.ndim == 1 and len(array) == n and key not in _ID_KEYS
         }
@@ -60,7 +42,7 @@ def read_npz(path: Path, source: str, name: str, options: Options) -> list[FileT
         return [
             matrix_table(
                 _masked(arrays, key, v, len(keys), source),
-                _view_name(key) if several else name,
+                _NUMBERED.sub(r"view\1", key) if several else file.name,
                 f"{source}::{key}" if several else source,
                 ids=ids,
                 features=_stored_features(arrays, key, v),
@@ -70,64 +52,8 @@ def read_npz(path: Path, source: str, name: str, options: Options) -> list[FileT
         ]
 
 
-def matrix_table(
-    values: Any,
-    name: str,
-    source: str,
-    *,
-    ids: np.ndarray | None = None,
-    features: tuple[str, ...] | None = None,
-    metadata: dict[str, np.ndarray] | None = None,
-    notes: tuple[str, ...] = (),
-) -> FileTable:
-    """A checked FileTable of a matrix of numbers, dense or sparse."""
-    if values.dtype.kind not in "biuf":
-        raise input_error(
-            source, f"holds values of type {values.dtype}; give real numbers."
-        )
-    if values.ndim != 2:
-        raise input_error(
-            source,
-            f"holds an array of shape {values.shape}; give a matrix with one row per "
-            "sample.",
-        )
-    if features is None:
-        features = number_names(values.shape[1])
-    if ids is None:
-        notes = (*notes, "no ids: rows are taken in their order")
-    return check_table(
-        FileTable(
-            name=name,
-            source=source,
-            ids=ids,
-            values=float_values(values),
-            features=features,
-            notes=notes,
-            metadata=metadata or {},
-        )
-    )
-
-
-def _header_of(file: Any, source: str) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type that a .npy stream announces."""
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-    else:
-        raise input_error(source, f"is a NumPy array of unknown version {version}.")
-    if dtype.hasobject:
-        raise input_error(
-            source,
-            "holds pickled Python objects, which are never loaded; save numbers only "
-            "(X.astype(float)).",
-        )
-    check_size(source, dtype.itemsize * float(np.prod(shape, dtype=float)))
-    return shape, dtype
-
-
-def _read_archive(path: Path, source: str) -> dict[str, np.ndarray]:
+def read_archive(path: Path, source: str) -> dict[str, np.ndarray]:
+    """All arrays of an archive, none of them of objects."""
     with np.load(path, allow_pickle=False) as archive:
         if isinstance(archive, np.ndarray):
             raise input_error(source, "is a single array; rename it to .npy.")
@@ -146,7 +72,7 @@ def _check_member(archive: Any, key: str, source: str) -> None:
     with archive.open(member) as file:
         if file.peek(6)[:6] != b"\x93NUMPY":
             raise input_error(source, "is no NumPy array; leave it out of the archive.")
-        _header_of(file, source)
+        check_header(file, source)
 
 
 def _view_keys(arrays: dict[str, np.ndarray], source: str) -> list[str]:
@@ -167,11 +93,6 @@ def _view_keys(arrays: dict[str, np.ndarray], source: str) -> list[str]:
             "X0, X1, ...",
         )
     return keys
-
-
-def _view_name(key: str) -> str:
-    match = _NUMBERED.fullmatch(key)
-    return f"view{match[1]}" if match else key
 
 
 def _masked(
@@ -201,9 +122,3 @@ def _stored_features(
     if stored is None or stored.shape != arrays[key].shape[1:]:
         return None
     return tuple(id_strings(stored).tolist())
-
-
-def _objects(array: np.ndarray) -> np.ndarray:
-    objects = np.empty(len(array), dtype=object)
-    objects[:] = array.tolist()
-    return objects

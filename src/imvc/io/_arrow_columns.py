@@ -1,23 +1,17 @@
-"""Kinds of pyarrow columns, and what readers of such columns hand over."""
+"""Tables with typed columns, as pyarrow reads them, and the kinds of columns."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-
-@dataclass(frozen=True)
-class Options:
-    """How to read one file; see `read_file`."""
-
-    id_column: str | None = None
-    non_numeric: str = "drop"
-    layer: str | None = None
-    # The id column of the file a model was fitted on: taken where it exists.
-    id_hint: str | None = None
-    # Whether numbers may come as one matrix instead of columns.
-    block: bool = True
+_INDEX_NAMES = frozenset(
+    "id ids index key sample samples sampleid samplename barcode barcodes cell cells "
+    "cellid patient patients patientid subject subjects subjectid participant "
+    "participantid donor donorid case caseid rownames row name names".split()
+)
 
 
 @dataclass
@@ -35,6 +29,19 @@ class ArrowColumns:
     # Of a wide table: the numeric columns, which are then not in `table`.
     block_names: tuple[str, ...] = ()
     block: np.ndarray | None = None
+
+    @classmethod
+    def of_file(cls, table: Any, source: str, name: str) -> "ArrowColumns":
+        """A table of a Parquet or Feather file; its pandas index becomes the ids."""
+        described = table.schema.pandas_metadata or {}
+        stored = [c for c in described.get("index_columns", []) if isinstance(c, str)]
+        known = [c for c in stored if c in table.column_names]
+        index = known[0] if len(known) == 1 else None
+        first = table.column_names[0] if table.num_columns else None
+        likely = None
+        if index is None and first is not None:
+            likely = first if is_index_name(first) else None
+        return cls(table, source, name, index=index, first=first, likely_ids=likely)
 
     @property
     def n_rows(self) -> int:
@@ -78,3 +85,14 @@ def as_text(column: Any) -> Any:
 
 def to_objects(column: Any) -> np.ndarray:
     return np.asarray(column.to_numpy(), dtype=object)
+
+
+def is_index_name(name: str) -> bool:
+    """Tell whether a first column of this name is meant to hold ids."""
+    plain = re.sub(r"[\s_.-]", "", name.casefold())
+    return plain in _INDEX_NAMES or is_nameless(name)
+
+
+def is_nameless(name: str) -> bool:
+    """No name, or the one that pandas makes up for none."""
+    return name == "" or re.fullmatch(r"Unnamed: \d+", name) is not None

@@ -1,12 +1,21 @@
-"""A folder of Parquet parts as a store: numeric columns, or sparse rows as lists."""
+"""Parquet: one file whole, or a file or folder of parts by rows.
+
+Parts are read with pyarrow and not as Dask data frames: for one pass over 10^6 rows of
+an id and 32 float32 in parts of 65 536 rows on two busy cores, this reader (which also
+joins the ids) took 4.3 s and 117 MB, Dask's synchronous scheduler 5.2 s and 244 MB, its
+threads 3.5 s and 326 MB, without the join.
+"""
 
 import os
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
-from imvc.scale._arrow_rows import (
+from imvc.io._arrow_columns import ArrowColumns
+from imvc.io._arrow_rows import (
     columns_to_rows,
     count_values,
     ids_to_array,
@@ -15,14 +24,27 @@ from imvc.scale._arrow_rows import (
     sparse_width,
     stack_lists,
 )
-from imvc.scale._paths import local_path, need
-from imvc.scale._source import BlockError
-from imvc.scale._stores import Store, csr_row_bytes
-
-__all__ = ["ParquetRows", "ParquetStore", "has_parquet", "open_parquet"]
+from imvc.io._errors import BlockError, need, reading
+from imvc.io._file_bytes import check_size
+from imvc.io._file_table import Request
+from imvc.io._paths import local_path
+from imvc.io._row_reader import RowReader
 
 _BATCH_ROWS = 8_192
+_ENDINGS = (".parquet", ".pq")
 _ID_NAMES = ("id", "sample_id", "sample")
+
+
+def read_parquet(file: Request) -> ArrowColumns:
+    """Read a whole file; a pandas index in it becomes the ids."""
+    source = file.source
+    parquet = need("pyarrow.parquet", source)
+    with reading(source, "Parquet"):
+        with open(file.path, "rb") as raw, parquet.ParquetFile(raw) as stored:
+            found = stored.metadata
+            check_size(source, 8.0 * found.num_rows * found.num_columns)
+            table = stored.read()
+        return ArrowColumns.of_file(table, source, file.name)
 
 
 class ParquetRows:
@@ -51,48 +73,47 @@ class ParquetRows:
         return f"ParquetRows({self.path!r}, id_column={self.id_column!r})"
 
 
-class ParquetStore(Store):
+class ParquetReader(RowReader):
     """Rows of Parquet parts, one after the other.
 
-    Parameters
-    ----------
-    label : str
-        The folder or file, as it was given.
-    filesystem : pyarrow.fs.FileSystem, or None for this machine's files
-    parts : list of str
-    id_column : str, optional
-    ids_needed : bool
-        Whether it is an error to find no column of ids.
+    It is an error to find no column of ids where they are needed.
     """
 
-    def __init__(self, label, filesystem, parts, id_column=None, ids_needed=True):
+    def __init__(
+        self,
+        label: str,
+        filesystem: Any,
+        parts: list[str],
+        id_column: str | None = None,
+        ids_needed: bool = True,
+    ) -> None:
         self.label, self._filesystem, self._parts = label, filesystem, parts
         footers = [self._footer(part) for part in parts]
         schema = footers[0].schema.to_arrow_schema()
         self.id_column = _find_ids(label, schema, id_column, ids_needed)
+        self.has_ids = self.id_column is not None
         self._columns = [name for name in schema.names if name != self.id_column]
-        dtypes = [
-            self._check_part(j, footer, schema) for j, footer in enumerate(footers)
-        ]
-        self.dtype = np.result_type(*dtypes)
-        self.sparse = is_sparse(schema, self._columns)
+        self.dtype = np.result_type(
+            *(self._check_part(part, f, schema) for part, f in zip(parts, footers))
+        )
         groups = [
             [f.row_group(g).num_rows for g in range(f.num_row_groups)] for f in footers
         ]
         self._part_starts = np.cumsum([0] + [sum(group) for group in groups]).tolist()
         self._group_starts = [np.cumsum([0, *group]).tolist() for group in groups]
-        self._n_entries = 0
+        self.sparse = is_sparse(schema, self._columns)
         width = len(self._columns)
         if self.sparse:
             width = sparse_width(label, schema)
-            self._n_entries = sum(count_values(footer) for footer in footers)
+            self.n_entries = sum(count_values(footer) for footer in footers)
         else:
             self.feature_names = tuple(self._columns)
         self.shape = (self._part_starts[-1], width)
-        self._stamps = [self._stamp(part) for part in parts]
+        infos = filesystem.get_file_info(parts)
+        self._stamps = [[i.path, i.size, i.mtime_ns] for i in infos]
 
-    def _footer(self, part):
-        parquet = need("pyarrow.parquet", "io", self.label)
+    def _footer(self, part: str) -> Any:
+        parquet = need("pyarrow.parquet", self.label)
         try:
             return parquet.read_metadata(part, filesystem=self._filesystem)
         except FileNotFoundError:
@@ -102,27 +123,20 @@ class ParquetStore(Store):
                 f"{part}: cannot be read as a Parquet file ({error}); write it anew."
             ) from error
 
-    def _check_part(self, j, footer, first):
+    def _check_part(self, part: str, footer: Any, first: Any) -> np.dtype:
         """Type of the numbers of a part, which must have the columns of the first."""
         schema = footer.schema.to_arrow_schema()
         if set(schema.names) != set(first.names):
             more = [name for name in schema.names if name not in first.names]
             less = [name for name in first.names if name not in schema.names]
             raise BlockError(
-                f"{self._parts[j]}: its columns differ from those of "
+                f"{part}: its columns differ from those of "
                 f"{os.path.basename(self._parts[0])}: it lacks {less[:3]} and has "
                 f"{more[:3]} besides; write all parts with the same columns."
             )
-        return number_type(self._parts[j], schema, self._columns)
+        return number_type(part, schema, self._columns)
 
-    def _stamp(self, part):
-        if self._filesystem is None:
-            stat = os.stat(part)
-            return [part, stat.st_size, stat.st_mtime_ns]
-        info = self._filesystem.get_file_info(part)
-        return [part, info.size, info.mtime_ns]
-
-    def _batches(self, start, stop, columns):
+    def _batches(self, start: int, stop: int, columns: list[str]) -> Iterator[Any]:
         """Record batches of the rows asked for, cut to them."""
         j = bisect_right(self._part_starts, start) - 1
         while start < stop:
@@ -132,8 +146,10 @@ class ParquetStore(Store):
                 yield from self._part_batches(j, lo, hi, columns)
             start, j = first + hi if lo < hi else start, j + 1
 
-    def _part_batches(self, j, lo, hi, columns):
-        parquet = need("pyarrow.parquet", "io", self.label)
+    def _part_batches(
+        self, j: int, lo: int, hi: int, columns: list[str]
+    ) -> Iterator[Any]:
+        parquet = need("pyarrow.parquet", self.label)
         starts = self._group_starts[j]
         g = bisect_right(starts, lo) - 1
         groups = range(g, bisect_left(starts, hi))
@@ -155,7 +171,7 @@ class ParquetStore(Store):
         except (OSError, ValueError) as error:
             raise OSError(f"{self._parts[j]}: {error}") from error
 
-    def read(self, start, stop):
+    def read(self, start: int, stop: int) -> Any:
         batches = self._batches(start, stop, self._columns)
         if self.sparse:
             return stack_lists(batches, self.shape[1], self.dtype)
@@ -169,31 +185,23 @@ class ParquetStore(Store):
             raise EOFError(f"the parts hold only {start + at} of {stop} rows")
         return values
 
-    def stream(self, piece_bytes=0):
+    def stream(self) -> Iterator[Any]:
+        # Batches as they are unpacked: no row group need be in memory whole.
         for batch in self._batches(0, self.shape[0], self._columns):
             if self.sparse:
                 yield stack_lists([batch], self.shape[1], self.dtype)
             else:
                 yield columns_to_rows(batch, self._columns, self.dtype)
 
-    @property
-    def row_bytes(self):
-        if not self.sparse:
-            return super().row_bytes
-        return csr_row_bytes(self.dtype, self._n_entries, self.shape[0])
-
-    def boundaries(self):
+    def boundaries(self) -> np.ndarray | None:
         at = [
             part + np.array(groups[:-1], np.int64)
             for part, groups in zip(self._part_starts, self._group_starts)
         ]
         return np.append(np.unique(np.concatenate(at)), self.shape[0])
 
-    @property
-    def has_ids(self):
-        return self.id_column is not None
-
-    def read_ids(self, start, stop):
+    def read_ids(self, start: int, stop: int) -> Iterator[np.ndarray]:
+        assert self.id_column is not None
         at = start
         for batch in self._batches(start, stop, [self.id_column]):
             ids = batch.column(0)
@@ -205,67 +213,62 @@ class ParquetStore(Store):
             yield ids_to_array(ids)
             at += len(batch)
 
-    def place(self, row):
+    def place(self, row: int) -> str:
         j = bisect_right(self._part_starts, row) - 1
         return f"{self._parts[j]}, row {row - self._part_starts[j]}"
 
     @property
-    def fingerprint(self):
-        found = {"kind": "parquet", "shape": list(self.shape), "dtype": self.dtype.str}
+    def fingerprint(self) -> dict[str, Any]:
+        found = self.described("parquet")
         return {**found, "id_column": self.id_column, "parts": self._stamps}
 
 
-def open_parquet(rows: ParquetRows, ids_needed: bool = True) -> ParquetStore:
+def open_parquet(rows: ParquetRows, ids_needed: bool = True) -> ParquetReader:
     """The parts at a path or URL."""
     label, local = rows.path, local_path(rows.path)
+    fs = need("pyarrow.fs", label)
     if local is not None:
-        filesystem, parts = None, _list_local(local)
+        filesystem, root = fs.LocalFileSystem(), os.path.abspath(local)
     else:
-        fs = need("pyarrow.fs", "io", label)
         filesystem, root = fs.FileSystem.from_uri(label)
-        info = filesystem.get_file_info(root)
-        parts = [root]
-        if info.type == fs.FileType.Directory:
-            found = filesystem.get_file_info(fs.FileSelector(root))
-            parts = [f.path for f in found if f.type == fs.FileType.File]
-            parts = _sorted_parts(parts)
+    parts = [root]
+    if filesystem.get_file_info(root).type == fs.FileType.Directory:
+        found = filesystem.get_file_info(fs.FileSelector(root))
+        parts = _sorted_parts(f.path for f in found if f.type == fs.FileType.File)
     if not parts:
         raise FileNotFoundError(
             f"{label}: has no .parquet files in it; pass the folder of the parts."
         )
-    return ParquetStore(label, filesystem, parts, rows.id_column, ids_needed)
+    return ParquetReader(label, filesystem, parts, rows.id_column, ids_needed)
 
 
 def has_parquet(path: str) -> bool:
     """Tell whether a path is a Parquet file or a folder of such files."""
-    if path.endswith((".parquet", ".pq")):
+    if path.endswith(_ENDINGS):
         return True
     local = local_path(path)
-    return local is not None and os.path.isdir(local) and bool(_list_local(local))
+    if local is None or not os.path.isdir(local):
+        return False
+    return bool(_sorted_parts(os.listdir(local)))
 
 
-def _list_local(path):
-    path = os.path.abspath(path)
-    if not os.path.isdir(path):
-        return [path]
-    return _sorted_parts(os.path.join(path, name) for name in os.listdir(path))
-
-
-def _sorted_parts(paths):
+def _sorted_parts(paths: Iterable[str]) -> list[str]:
     """Parquet files in the order of their names, numbers by value."""
 
-    def key(path):
+    def key(path: str) -> list[Any]:
         pieces = re.split(r"(\d+)", os.path.basename(path))
         return [int(p) if p.isdigit() else p for p in pieces]
 
-    def is_part(path):
+    def is_part(path: str) -> bool:
         name = os.path.basename(path)
-        return name.endswith((".parquet", ".pq")) and not name.startswith(("_", "."))
+        return name.endswith(_ENDINGS) and not name.startswith(("_", "."))
 
     return sorted(filter(is_part, paths), key=key)
 
 
-def _find_ids(label, schema, wanted, ids_needed):
+def _find_ids(
+    label: str, schema: Any, wanted: str | None, ids_needed: bool
+) -> str | None:
     """Name of the column of ids."""
     if wanted is not None:
         if wanted in schema.names:
@@ -275,7 +278,6 @@ def _find_ids(label, schema, wanted, ids_needed):
             f"{schema.names[:8]}."
         )
     index = (schema.pandas_metadata or {}).get("index_columns", [])
-    index = [name for name in index if name in schema.names]
     for name in (*_ID_NAMES, *index):
         if name in schema.names:
             return name

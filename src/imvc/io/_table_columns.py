@@ -4,22 +4,31 @@ Text files, Parquet and Feather all come here as pyarrow tables. There are loops
 columns, never over rows.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from imvc.io._arrow_types import ArrowColumns, Options, is_numeric, to_objects
-from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS
+from imvc.io._arrow_columns import (
+    ArrowColumns,
+    as_text,
+    is_nested,
+    is_numeric,
+    to_objects,
+)
+from imvc.io._checked_table import check_ids, check_table, refuse_repeats
+from imvc.io._choose_ids import drop_blank_rows, id_text, pick_ids
+from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS, NUMBER
 from imvc.io._errors import input_error
-from imvc.io._ids import drop_blank_rows, id_text, pick_ids
-from imvc.io._table import FileTable, check_ids, check_table, refuse_repeats
-from imvc.io._text_columns import as_metadata, describe_columns, one_hot
+from imvc.io._file_table import FileTable, Request
+
+_MAX_CATEGORIES = 100
 
 
-def table_from_columns(columns: ArrowColumns, options: Options) -> FileTable:
+def table_from_columns(columns: ArrowColumns, request: Request) -> FileTable:
     """Tell ids, numbers and text apart, and check the result."""
     source = columns.source
-    id_column, ids, table = _take_ids(columns, options)
+    id_column, ids, table = _take_ids(columns, request)
     lines = columns.lines
     numbers, texts = _numbers_and_texts(table, columns.likely_ids)
     values, features = _dense(numbers, columns.n_rows), list(numbers)
@@ -27,20 +36,20 @@ def table_from_columns(columns: ArrowColumns, options: Options) -> FileTable:
         values = np.hstack([values, columns.block]) if features else columns.block
         features += columns.block_names
     onehot: dict[str, tuple[str, ...]] = {}
-    if texts and options.non_numeric == "error":
+    if texts and request.non_numeric == "error":
         raise input_error(
             source,
-            f"has {describe_columns(texts, lines)}; drop them, or pass "
+            f"has {_describe_texts(texts, lines)}; drop them, or pass "
             "non_numeric='onehot' (--non-numeric onehot).",
         )
-    if texts and options.non_numeric == "onehot":
-        encoded = {key: one_hot(text, key, source) for key, text in texts.items()}
+    if texts and request.non_numeric == "onehot":
+        encoded = {key: _one_hot(text, key, source) for key, text in texts.items()}
         onehot = {key: kinds for key, (_, kinds) in encoded.items()}
         values = np.hstack([values, *(block for block, _ in encoded.values())])
         features += [f"{key}={kind}" for key in onehot for kind in onehot[key]]
-        columns.notes.append(f"one-hot encoded {describe_columns(texts, lines)}")
+        columns.notes.append(f"one-hot encoded {_describe_texts(texts, lines)}")
     elif texts:
-        columns.notes.append(f"left out {describe_columns(texts, lines)}")
+        columns.notes.append(f"left out {_describe_texts(texts, lines)}")
     result = FileTable(
         name=columns.name,
         source=source,
@@ -48,7 +57,7 @@ def table_from_columns(columns: ArrowColumns, options: Options) -> FileTable:
         values=values,
         features=tuple(features),
         notes=tuple(columns.notes),
-        metadata={key: as_metadata(text) for key, text in texts.items()},
+        metadata={key: _as_metadata(text) for key, text in texts.items()},
         id_column=id_column,
         onehot=onehot,
     )
@@ -56,25 +65,25 @@ def table_from_columns(columns: ArrowColumns, options: Options) -> FileTable:
 
 
 def metadata_from_columns(
-    columns: ArrowColumns, options: Options
+    columns: ArrowColumns, request: Request
 ) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
     """Ids and all other columns of a table as metadata, numbers included."""
-    id_column, ids, table = _take_ids(columns, options)
+    id_column, ids, table = _take_ids(columns, request)
     check_ids(columns.source, ids, id_column, columns.lines)
     return ids, {
-        key: as_metadata(column)
+        key: _as_metadata(column)
         for key, column in zip(table.column_names, table.columns)
     }
 
 
 def _take_ids(
-    columns: ArrowColumns, options: Options
+    columns: ArrowColumns, request: Request
 ) -> tuple[str | None, np.ndarray | None, Any]:
     """Column of the ids, the ids, and the other columns."""
     refuse_repeats(columns.source, columns.names)
     if columns.n_rows == 0:
         raise input_error(columns.source, "has a header and no rows below it.")
-    id_column = pick_ids(columns, options)
+    id_column = pick_ids(columns, request)
     if id_column is None:
         return None, None, columns.table
     drop_blank_rows(columns, id_column)
@@ -147,3 +156,70 @@ def _plain_numbers(column: Any) -> Any:
     if pa.types.is_decimal(dtype) or pa.types.is_null(dtype):
         return column.cast(pa.float64())
     return column
+
+
+def _as_metadata(column: Any) -> np.ndarray:
+    """Objects, None where there is no value; numbers stay numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_numeric(column.type):
+        objects = np.empty(len(column), dtype=object)
+        objects[:] = column.to_pylist()
+        return objects
+    if is_nested(column.type):
+        objects = np.empty(len(column), dtype=object)
+        objects[:] = [None if v is None else str(v) for v in column.to_pylist()]
+        return objects
+    text = pc.utf8_trim_whitespace(as_text(column))
+    missing = pc.is_in(text, value_set=pa.array(NA_WORDS))
+    return to_objects(pc.if_else(missing, pa.scalar(None, pa.string()), text))
+
+
+def _one_hot(column: Any, name: str, source: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """0/1 columns of a text column, NaN where it has no value; and its values."""
+    values = _as_metadata(column)
+    known = values != np.array(None, dtype=object)
+    categories, codes = np.unique(values[known].astype(str), return_inverse=True)
+    if len(categories) > _MAX_CATEGORIES:
+        raise input_error(
+            source,
+            f"column {name!r} has {len(categories)} different texts, e.g. "
+            f"{str(categories[0])!r}: too many to one-hot encode (at most "
+            f"{_MAX_CATEGORIES}); drop the column.",
+        )
+    block = np.full((len(values), len(categories)), np.nan)
+    block[known] = codes[:, None] == np.arange(len(categories))
+    return block, tuple(str(c) for c in categories)
+
+
+def _describe_texts(
+    texts: dict[str, Any], lines: Callable[[int], int | None] | None = None
+) -> str:
+    """``2 text columns: 'tissue' (e.g. 'brain'), ...``."""
+    count = f"{len(texts)} text column{'s' if len(texts) > 1 else ''}"
+    parts = [_example(name, column, lines) for name, column in list(texts.items())[:5]]
+    more = f" and {len(texts) - 5} more" if len(texts) > 5 else ""
+    return f"{count}: {', '.join(parts)}{more}"
+
+
+def _example(name: str, column: Any, lines: Callable[[int], int | None] | None) -> str:
+    """A column with an example; with its odd cell if it is numbers but for a few."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_nested(column.type):
+        return f"{name!r} ({column.type})"
+    text = pc.utf8_trim_whitespace(pc.fill_null(as_text(column), ""))
+    empty = pc.is_in(text, value_set=pa.array(NA_WORDS))
+    odd = pc.invert(pc.or_(empty, pc.match_substring_regex(text, rf"^{NUMBER}$")))
+    n_odd, n_full = pc.sum(odd).as_py(), len(text) - pc.sum(empty).as_py()
+    row = pc.index(odd, True).as_py()
+    if row < 0:
+        return f"{name!r}"
+    value = text[row].as_py()
+    if 2 * n_odd >= n_full:
+        return f"{name!r} (e.g. {value[:40]!r})"
+    line = lines(row) if lines else None
+    place = f"row {row}" if line is None else f"line {line}"
+    return f"{name!r} (numbers but for {n_odd} cells, first {value[:40]!r} at {place})"

@@ -6,16 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from imvc.io._arrow import read_feather, read_parquet
-from imvc.io._arrow_types import ArrowColumns, Options
-from imvc.io._columns import table_from_columns
+from imvc.io._anndata import read_h5ad, read_h5mu
+from imvc.io._arrow_columns import ArrowColumns
+from imvc.io._checked_table import check_table, id_strings, transposed
 from imvc.io._errors import input_error, reading
-from imvc.io._hdf5 import read_h5ad, read_h5mu
+from imvc.io._feather import read_feather
+from imvc.io._file_bytes import PACKED, check_path, magic
+from imvc.io._file_table import FileTable, Request
 from imvc.io._matlab import read_matlab
 from imvc.io._matrix_market import read_mtx
-from imvc.io._numpy import read_npy, read_npz
-from imvc.io._open import PACKED, check_path, magic
-from imvc.io._table import FileTable, transposed
+from imvc.io._npy import read_npy
+from imvc.io._npz import read_npz
+from imvc.io._parquet import read_parquet
+from imvc.io._table_columns import table_from_columns
 from imvc.io._text import read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
@@ -116,47 +119,52 @@ def read_file(
     --------
     ``read_file("genes.tsv.gz", id_column="patient")[0].values``
     """
-    options = Options(id_column=id_column, non_numeric=non_numeric, layer=layer)
-    return read_with(path, name, options, transpose)
+    request = Request(
+        str(path), name or "", id_column, non_numeric=non_numeric, layer=layer
+    )
+    return read_tables(request, transpose)
 
 
-def read_with(
-    path: Any, name: str | None, options: Options, transpose: bool = False
-) -> list[FileTable]:
-    """`read_file` with its options in one object."""
-    if options.non_numeric not in _NON_NUMERIC:
+def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
+    """`read_file` of a request, of which the name of the view may be empty."""
+    if file.non_numeric not in _NON_NUMERIC:
         raise ValueError(
-            f"non_numeric={options.non_numeric!r} is unknown; pass 'drop', 'onehot' or "
+            f"non_numeric={file.non_numeric!r} is unknown; pass 'drop', 'onehot' or "
             "'error'."
         )
-    source, path = str(path), Path(path)
-    check_path(path, source)
-    kind, stem = kind_and_stem(path, source)
+    source = file.source
+    check_path(file.path, source)
+    kind, stem = kind_and_stem(file.path, source)
+    named = file if file.name else replace(file, name=stem)
     if kind in _COLUMNS:
-        columns = _COLUMNS[kind](path, source, name or stem, options)
+        columns = _COLUMNS[kind](named)
         with reading(source, "a table"):
-            tables = [table_from_columns(columns, options)]
+            tables = [table_from_columns(columns, file)]
     else:
-        if options.id_column is not None and kind != ".h5ad" and kind != ".h5mu":
-            _refuse_id_column(source, kind, options.id_column)
-        tables = _MATRICES[kind](path, source, name or stem, options)
-        tables = [_with_obs_ids(table, options) for table in tables]
-    if name is not None and len(tables) > 1:
-        tables = [replace(t, name=f"{name}.{t.name}") for t in tables]
+        if file.id_column is not None and kind not in (".h5ad", ".h5mu"):
+            raise input_error(
+                source,
+                f"{kind} files have no columns with names, so none is "
+                f"{file.id_column!r}; give the id column for the other files only, or "
+                "save this one as CSV with ids.",
+            )
+        tables = [_with_obs_ids(table, file) for table in _MATRICES[kind](named)]
+    if file.name and len(tables) > 1:
+        tables = [replace(t, name=f"{file.name}.{t.name}") for t in tables]
     with reading(source, "a table"):
         return [transposed(t) for t in tables] if transpose else tables
 
 
-def read_columns(path: Any, options: Options) -> ArrowColumns:
+def read_columns(path: Any) -> ArrowColumns:
     """The typed columns of a text, Parquet or Feather file, for metadata."""
-    source, path = str(path), Path(path)
-    check_path(path, source)
-    kind, stem = kind_and_stem(path, source)
+    source = str(path)
+    check_path(Path(path), source)
+    kind, stem = kind_and_stem(Path(path), source)
     if kind not in _COLUMNS:
         raise input_error(
             source, "is no table of metadata; give a CSV, TSV or Parquet file."
         )
-    return _COLUMNS[kind](path, source, stem, options)
+    return _COLUMNS[kind](Request(source, stem, block=False))
 
 
 def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
@@ -178,21 +186,11 @@ def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
     return ".txt", inner.stem
 
 
-def _refuse_id_column(source: str, kind: str, column: str) -> None:
-    raise input_error(
-        source,
-        f"{kind} files have no columns with names, so none is {column!r}; give the "
-        "id column for the other files only, or save this one as CSV with ids.",
-    )
-
-
-def _with_obs_ids(table: FileTable, options: Options) -> FileTable:
+def _with_obs_ids(table: FileTable, request: Request) -> FileTable:
     """Ids of an AnnData table from a column of obs instead of its index."""
-    from imvc.io._table import check_table, id_strings
-
-    column = options.id_column
+    column = request.id_column
     if column is None:
-        column = options.id_hint if options.id_hint in table.metadata else None
+        column = request.id_hint if request.id_hint in table.metadata else None
     if column is None:
         return table
     if column not in table.metadata:

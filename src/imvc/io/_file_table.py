@@ -1,0 +1,83 @@
+"""FileTable: one view as it was read from a file, and how it was asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Request:
+    """One file and how to read it; see `read_file`."""
+
+    source: str  # the path as it was given
+    name: str = ""  # of the view
+    id_column: str | None = None
+    non_numeric: str = "drop"
+    layer: str | None = None
+    # The id column of the file a model was fitted on: taken where it exists.
+    id_hint: str | None = None
+    # Whether numbers may come as one matrix instead of columns.
+    block: bool = True
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.source)
+
+
+@dataclass(frozen=True, eq=False)
+class FileTable:
+    """One view as read from a file: numbers, ids and what was decided on the way.
+
+    Parameters
+    ----------
+    name : str
+        Name of the view; by default the file's name without its endings.
+    source : str
+        The file as it was given, with ``::key`` for one of several views in a file.
+    ids : ndarray of object (str), shape (n,), or None
+        One id per row; None when the file has none and rows count.
+    values : ndarray or csr_array, shape (n, d)
+        float32 or float64; NaN where a cell is empty.
+    features : tuple of str
+        Names of the columns.
+    notes : tuple of str
+        What was decided: separator, encoding, id column, columns left out, ...
+    metadata : dict of str to ndarray of object, shape (n,)
+        Columns that are no features, such as text; None where a cell is empty.
+    id_column : str or None
+        The column that `ids` were read from.
+    onehot : mapping of str to tuple of str
+        Text columns that became features ``column=value``, with their values.
+    """
+
+    name: str
+    source: str
+    ids: np.ndarray | None
+    values: Any
+    features: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    metadata: dict[str, np.ndarray] = field(default_factory=dict)
+    id_column: str | None = None
+    onehot: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[0])
+
+    def row(self, i: int) -> str:
+        """How a message calls row `i`: by its id where there is one."""
+        return f"row {i}" if self.ids is None else f"row {str(self.ids[i])!r}"
+
+    def with_notes(self, *notes: str) -> "FileTable":
+        """Return the table with more notes."""
+        return replace(self, notes=self.notes + notes)
+
+    def __repr__(self) -> str:
+        n, d = self.values.shape
+        ids = "no ids" if self.ids is None else "ids"
+        return f"<FileTable {self.name!r}: {n} rows, {d} features, {ids}>"

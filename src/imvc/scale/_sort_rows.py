@@ -1,0 +1,112 @@
+"""Views written anew: in the order of the samples, or out of chunks too large."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from imvc.io._npy import NpyWriter, RowsWriter, open_npy, open_rows_folder
+from imvc.io._row_reader import RowReader
+from imvc.scale._work_folder import WorkFolder
+
+__all__ = ["NumberedRowsWriter", "rewrite", "sort_rows"]
+
+_BUCKET_BYTES = 64 * 2**20
+_MOST_BUCKETS = 100  # their files are open at the same time
+
+
+class NumberedRowsWriter:
+    """Rows of a view, and the sample of each, as files in a folder."""
+
+    def __init__(self, folder: Path, dtype: np.dtype, width: int, sparse: bool) -> None:
+        self._rows = RowsWriter(folder, dtype, width, sparse)
+        self._samples = NpyWriter(folder / "samples.npy", np.int64)
+
+    def append(self, X: Any, samples: np.ndarray) -> None:
+        """Write rows below those that are there."""
+        self._rows.append(X)
+        self._samples.append(samples)
+
+    def readers(self, label: str) -> tuple[RowReader, RowReader]:
+        """What was written: rows and samples."""
+        return self._rows.reader(label), self._samples.reader(label)
+
+    @property
+    def digest(self) -> str:
+        """Of all that was written."""
+        return f"{self._rows.digest}-{self._samples.digest.hexdigest()}"
+
+
+def rewrite(rows: RowReader, folder: WorkFolder, name: str) -> RowReader:
+    """The same rows in files that can be read from anywhere."""
+    if rows.traced and folder.is_done(name):
+        return _like(open_rows_folder(folder.file(name), *_width_label(rows)), rows)
+    writer = RowsWriter(folder.fresh(name), rows.dtype, rows.shape[1], rows.sparse)
+    for X in rows.stream():
+        writer.append(X)
+    rewritten = _like(writer.reader(rows.label), rows)
+    folder.done(name)
+    return rewritten
+
+
+def sort_rows(
+    rows: RowReader, index: RowReader, n_samples: int, folder: WorkFolder, name: str
+) -> tuple[RowReader, RowReader]:
+    """Rewrite the rows of a view in the order of the samples.
+
+    Rows are dealt into buckets of consecutive samples, then sorted bucket by bucket:
+    every file is written and read from front to back.
+
+    Returns
+    -------
+    The rows, and the sample of each.
+    """
+    if folder.is_done(name):
+        path = folder.file(name)
+        sorted_rows = open_rows_folder(path, *_width_label(rows))
+        samples: RowReader = open_npy(str(path / "samples.npy"), rows.label, 1)
+        return _like(sorted_rows, rows), samples
+    writer = _writer_like(rows, folder.fresh(name))
+    n_bytes = rows.shape[0] * rows.row_bytes
+    count = int(min(_MOST_BUCKETS, max(1, n_bytes // _BUCKET_BYTES)))
+    for bucket in _deal(rows, index, n_samples, count, folder, name):
+        own_rows, own_samples = bucket.readers(rows.label)
+        X = own_rows.read(0, own_rows.shape[0])
+        numbers = own_samples.read(0, own_samples.shape[0])[:, 0]
+        order = np.argsort(numbers)
+        writer.append(X[order], numbers[order])
+    sorted_rows, samples = writer.readers(rows.label)
+    folder.fresh(f"{name}-buckets").rmdir()
+    folder.done(name)
+    return _like(sorted_rows, rows), samples
+
+
+def _deal(rows, index, n_samples, count, folder, name) -> list[NumberedRowsWriter]:
+    """Rows and their samples in buckets, each of consecutive samples."""
+    root, size = folder.fresh(f"{name}-buckets"), -(-n_samples // count)
+    writers = []
+    for k in range(count):
+        (root / str(k)).mkdir()
+        writers.append(_writer_like(rows, root / str(k)))
+    at = 0
+    for X in rows.stream():
+        samples = index.read(at, at + X.shape[0])[:, 0]
+        at += X.shape[0]
+        bucket = samples // size
+        for k in np.unique(bucket).tolist():
+            own = np.flatnonzero(bucket == k)
+            writers[k].append(X[own], samples[own])
+    return writers
+
+
+def _writer_like(rows: RowReader, folder: Path) -> NumberedRowsWriter:
+    return NumberedRowsWriter(folder, rows.dtype, rows.shape[1], rows.sparse)
+
+
+def _width_label(rows: RowReader) -> tuple[int, str]:
+    return rows.shape[1], rows.label
+
+
+def _like(rewritten: RowReader, rows: RowReader) -> RowReader:
+    rewritten.feature_names = rows.feature_names
+    return rewritten
