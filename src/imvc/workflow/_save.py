@@ -19,7 +19,7 @@ from imvc.report import write_cluster_page
 from imvc.scale import BlockSource, save_rows
 from imvc.workflow._fit import methods_that
 from imvc.workflow._input_files import BlockFiles
-from imvc.workflow._run_record import make_record
+from imvc.workflow._run_json import make_record
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import UnfinishedRun
 
