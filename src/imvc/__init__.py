@@ -4,87 +4,54 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from imvc.methods._registry import METHODS as _METHODS
+
 if TYPE_CHECKING:
-    from imvc import datasets, experiments, io, metrics, report, testing, workflow
-    from imvc.insight import confidence, explain, inspect
-    from imvc.methods import (
-        DAIMC,
-        GSRIMC,
-        HCLSCGL,
-        IMVCCBG,
-        IMVTSCMVI,
-        PIMVC,
-        PSIMVCPG,
-        RISE,
-        SFSRIMVC,
-        SIMVCSA,
-        UEAF,
-        AnchorBridge,
-        ImputeKMeans,
-        compare,
-        estimate_cost,
-        get_method,
-        list_methods,
-        load_model,
-    )
-    from imvc.views import IncompleteViews, as_views
+    from imvc import datasets as datasets
+    from imvc import experiments as experiments
+    from imvc import io as io
+    from imvc import metrics as metrics
+    from imvc import report as report
+    from imvc import testing as testing
+    from imvc import workflow as workflow
+    from imvc.insight import confidence as confidence
+    from imvc.insight import explain as explain
+    from imvc.insight import inspect as inspect
+    from imvc.methods import estimate_cost as estimate_cost
+    from imvc.methods import load_model as load_model
+    from imvc.methods._registry import *  # noqa: F403 - the classes of all methods
+    from imvc.views import IncompleteViews as IncompleteViews
+    from imvc.views import as_views as as_views
+    from imvc.workflow import compare as compare
 
 __version__ = version("imvc")
 
-__all__ = [
-    "AnchorBridge",
-    "DAIMC",
-    "GSRIMC",
-    "HCLSCGL",
-    "IMVCCBG",
-    "IMVTSCMVI",
-    "ImputeKMeans",
-    "IncompleteViews",
-    "PIMVC",
-    "PSIMVCPG",
-    "RISE",
-    "SFSRIMVC",
-    "SIMVCSA",
-    "UEAF",
-    "as_views",
-    "compare",
-    "confidence",
-    "datasets",
-    "estimate_cost",
-    "experiments",
-    "explain",
-    "get_method",
-    "inspect",
-    "io",
-    "list_methods",
-    "load_model",
-    "metrics",
-    "report",
-    "testing",
-    "workflow",
-]
-
 _ROOMS = ("datasets", "experiments", "io", "metrics", "report", "testing", "workflow")
-# Where names come from that are not in `methods`.
 _FROM = {
     "IncompleteViews": "views",
     "as_views": "views",
+    "compare": "workflow",
     "confidence": "insight",
+    "estimate_cost": "methods",
     "explain": "insight",
+    "get_method": "methods",
     "inspect": "insight",
+    "list_methods": "methods",
+    "load_model": "methods",
+    **{entry.class_name: "methods" for entry in _METHODS.values()},
 }
+__all__ = sorted([*_ROOMS, *_FROM])
 
 
 def __getattr__(name: str) -> Any:
     """Load public names when they are asked for, so that ``imvc --help`` is quick."""
     if name in _ROOMS:
         return import_module(f"imvc.{name}")
-    if name in __all__:
-        room = import_module(f"imvc.{_FROM.get(name, 'methods')}")
-        globals()[name] = getattr(room, name)
+    if name in _FROM:
+        globals()[name] = getattr(import_module(f"imvc.{_FROM[name]}"), name)
         return globals()[name]
     raise AttributeError(f"module 'imvc' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

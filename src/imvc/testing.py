@@ -77,6 +77,11 @@ def _fit(estimator: Any, seed: int, Xs: Any, **options: Any) -> Any:
         return model.fit(Xs, **options)
 
 
+def _fitted(estimator: Any, seed: int) -> tuple[MultiViewDataset, Any]:
+    data = _data(seed)
+    return data, _fit(estimator, seed, data.Xs, mask=data.mask)
+
+
 def check_clone_and_params(estimator: Any, seed: int) -> None:
     """clone keeps every parameter; get_params and set_params are inverse."""
     copy = clone(estimator)
@@ -89,8 +94,7 @@ def check_clone_and_params(estimator: Any, seed: int) -> None:
 
 def check_fit_returns_self_and_attributes(estimator: Any, seed: int) -> None:
     """fit returns self and leaves labels in range, an embedding, and a history."""
-    data = _data(seed)
-    model = _fit(estimator, seed, data.Xs, mask=data.mask)
+    data, model = _fitted(estimator, seed)
     labels = model.labels_
     assert labels.shape == (data.n_samples,), "labels_ has one label per sample"
     assert np.issubdtype(labels.dtype, np.integer), "labels_ are integers"
@@ -104,13 +108,12 @@ def check_fit_returns_self_and_attributes(estimator: Any, seed: int) -> None:
 
 def check_fit_predict_equals_labels(estimator: Any, seed: int) -> None:
     """fit_predict returns what fit leaves in labels_."""
-    data = _data(seed)
-    first = _fit(estimator, seed, data.Xs, mask=data.mask).labels_
+    data, first = _fitted(estimator, seed)
     model = clone(estimator).set_params(n_clusters=3, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         second = model.fit_predict(data.Xs, mask=data.mask)
-    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(first.labels_, second)
 
 
 def check_inputs_are_not_changed(estimator: Any, seed: int) -> None:
@@ -125,8 +128,7 @@ def check_inputs_are_not_changed(estimator: Any, seed: int) -> None:
 
 def check_same_seed_same_labels(estimator: Any, seed: int) -> None:
     """A refit with the same random_state gives the same labels."""
-    data = _data(seed)
-    first = _fit(estimator, seed, data.Xs, mask=data.mask)
+    data, first = _fitted(estimator, seed)
     np.random.seed(seed + 1)  # noqa: NPY002 - the global state must not matter
     second = _fit(estimator, seed, data.Xs, mask=data.mask)
     np.testing.assert_array_equal(first.labels_, second.labels_)
@@ -146,8 +148,7 @@ def check_global_seed_is_left_alone(estimator: Any, seed: int) -> None:
 
 def check_garbage_in_unobserved_rows(estimator: Any, seed: int) -> None:
     """What stands in unobserved rows changes nothing."""
-    data = _data(seed)
-    expected = _fit(estimator, seed, data.Xs, mask=data.mask)
+    data, expected = _fitted(estimator, seed)
     rng = np.random.default_rng(seed)
     for garbage in (np.nan, np.inf, 1e6, 0.0):
         Xs = [X.copy() for X in data.Xs]
@@ -161,36 +162,31 @@ def check_garbage_in_unobserved_rows(estimator: Any, seed: int) -> None:
 
 def check_nan_rows_equal_mask(estimator: Any, seed: int) -> None:
     """NaN rows and an explicit mask say the same."""
-    data = _data(seed)
-    by_mask = _fit(estimator, seed, data.Xs, mask=data.mask)
+    data, by_mask = _fitted(estimator, seed)
     by_nan = _fit(estimator, seed, data.incomplete())
     np.testing.assert_array_equal(by_mask.labels_, by_nan.labels_)
 
 
 def check_row_order(estimator: Any, seed: int) -> None:
     """On easy data the clusters do not depend on the order of the samples."""
-    data = _data(seed)
+    data, model = _fitted(estimator, seed)
     order = np.random.default_rng(seed).permutation(data.n_samples)
-    model = _fit(estimator, seed, data.Xs, mask=data.mask)
     moved = _fit(estimator, seed, [X[order] for X in data.Xs], mask=data.mask[order])
     _assert_alike(model.labels_[order], moved.labels_)
 
 
 def check_view_order(estimator: Any, seed: int) -> None:
     """On easy data the clusters do not depend on the order of the views."""
-    data = _data(seed)
-    model = _fit(estimator, seed, data.Xs, mask=data.mask)
+    data, model = _fitted(estimator, seed)
     moved = _fit(estimator, seed, data.Xs[::-1], mask=data.mask[:, ::-1])
     _assert_alike(model.labels_, moved.labels_)
 
 
 def check_float32(estimator: Any, seed: int) -> None:
     """float32 agrees with float64, and float32 in gives float32 out."""
-    data = _data(seed)
-    double = _fit(estimator, seed, data.Xs, mask=data.mask)
-    single = _fit(
-        estimator, seed, [X.astype(np.float32) for X in data.Xs], mask=data.mask
-    )
+    data, double = _fitted(estimator, seed)
+    Xs = [X.astype(np.float32) for X in data.Xs]
+    single = _fit(estimator, seed, Xs, mask=data.mask)
     assert single.embedding_.dtype == np.float32, "float32 in, float32 out"
     assert double.embedding_.dtype == np.float64, "float64 in, float64 out"
     _assert_alike(double.labels_, single.labels_)
@@ -231,8 +227,7 @@ def check_bad_parameter(estimator: Any, seed: int) -> None:
 
 def check_pickle(estimator: Any, seed: int) -> None:
     """A fitted estimator survives pickling."""
-    data = _data(seed)
-    model = _fit(estimator, seed, data.Xs, mask=data.mask)
+    data, model = _fitted(estimator, seed)
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.labels_, model.labels_)
     if hasattr(model, "predict"):
@@ -245,8 +240,7 @@ def check_predict_training_samples(estimator: Any, seed: int) -> None:
     """Where there is a predict, it returns labels_ for the samples of the fit."""
     if not hasattr(estimator, "predict"):
         return
-    data = _data(seed)
-    model = _fit(estimator, seed, data.Xs, mask=data.mask)
+    data, model = _fitted(estimator, seed)
     np.testing.assert_array_equal(model.predict(data.Xs, mask=data.mask), model.labels_)
     np.testing.assert_allclose(
         model.transform(data.Xs, mask=data.mask), model.embedding_, atol=1e-8
@@ -257,8 +251,7 @@ def check_predict_any_pattern(estimator: Any, seed: int) -> None:
     """New samples are placed whatever views they have."""
     if not hasattr(estimator, "predict"):
         return
-    data = _data(seed)
-    model = _fit(estimator, seed, data.Xs, mask=data.mask)
+    data, model = _fitted(estimator, seed)
     for v in range(3):
         alone: list[Any] = [None, None, None]
         alone[v] = data.Xs[v]

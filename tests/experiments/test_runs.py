@@ -24,7 +24,7 @@ from imvc.experiments import (
     run_group,
     run_plan,
 )
-from imvc.experiments._run import shuffled_data
+from imvc.experiments._run_group import shuffled_data
 from imvc.metrics import score_all
 
 HERE = Path(__file__).parent
@@ -185,7 +185,8 @@ def start(tmp_path, home):
     started = []
 
     def run(suite, records, jobs=1):
-        environment = os.environ | {"PYTHONPATH": str(HERE)}
+        paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
         arguments = [str(suite), str(home), str(records), str(jobs)]
         command = [sys.executable, str(script), *arguments]
         process = subprocess.Popen(

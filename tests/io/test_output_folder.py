@@ -61,9 +61,9 @@ def test_an_exception_leaves_no_trace(tmp_path, error):
     def interrupted():
         with OutputFolder(tmp_path / "new" / "out") as folder:
             folder.write("a.txt", "half")
-            raise error
+            raise error("stopped halfway")
 
-    with pytest.raises(error):
+    with pytest.raises(error, match="stopped halfway"):
         interrupted()
     assert listing(tmp_path) == []
 
@@ -74,9 +74,9 @@ def test_an_exception_keeps_the_old_result(tmp_path):
     def broken():
         with OutputFolder(tmp_path, overwrite=True) as folder:
             folder.write("a.txt", "new")
-            raise ValueError
+            raise ValueError("stopped halfway")
 
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError, match="stopped halfway"):
         broken()
     assert listing(tmp_path) == ["a.txt"]
     assert (tmp_path / "a.txt").read_text() == "old"

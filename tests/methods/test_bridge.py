@@ -1,6 +1,5 @@
 import itertools
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -10,17 +9,16 @@ from bridge_oracle import bridge
 from imvc import AnchorBridge, as_views
 from imvc.datasets import class_dependent_mask, make_views, random_mask
 from imvc.kernels._anchor_graph import unit_rows
-from imvc.methods._bridge_clusters import suggest
-from imvc.methods._bridge_guard import SizeTolerant, ascend, clusters_of, sums_of
-from imvc.methods._bridge_joint import JointGraph
-from imvc.methods._bridge_spectrum import (
+from imvc.methods.bridge.joint import JointGraph
+from imvc.methods.bridge.number import suggest
+from imvc.methods.bridge.rounding import SizeTolerant, ascend, clusters_of, sums_of
+from imvc.methods.bridge.spectrum import (
     diffusion_time,
     effective_dimension,
     joint_spectrum,
 )
-from imvc.methods.rise import part_of
 from imvc.metrics import adjusted_rand
-from imvc.scale import Numbers, ThreadRunner, ViewsSource, row_statistics
+from imvc.scale import KeptRows, RowArray, ThreadRunner, ViewsSource, row_statistics
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +126,7 @@ def assert_same_subspaces(U, V, s, tol=1e-6):
 def test_patterns_and_rows_give_what_dense_matrices_give(name):
     Xs, mask, c, options = case(name)
     model = quiet(AnchorBridge(c, random_state=0, **options), Xs, mask)
-    (part,) = model._parts
+    (part,) = model._learnt
     graphs = [[(g.anchors, g.n_neighbors) for g in v] for v in part.graphs.variants]
     U, s, Y, a, w = bridge(
         Xs, mask, c, graphs, options.get("n_components", 100), part.joint.mask_share
@@ -153,12 +151,12 @@ def test_statistics_by_patterns_equal_those_by_rows(name):
     model = AnchorBridge(c, random_state=0, n_anchors=12, **options)
     views = as_views(Xs, mask)
     quiet(model, Xs, mask)
-    (part,) = model._parts
+    (part,) = model._learnt
     runner = ThreadRunner(ViewsSource(views), map)
     runner.survey()
     rows = {0: part.graphs(views)}
     grams = row_statistics(rows[0], part.graphs.sizes)
-    evidence = model._evidence(runner, rows, grams, c)
+    evidence = model._weigh(runner, rows, grams, c)
     joint = JointGraph(evidence.bridges, part.joint.mask_share)
     by_patterns = joint.statistics(evidence.grams)
     by_rows = joint.row_statistics(rows[0])
@@ -186,7 +184,7 @@ def test_many_samples_go_by_patterns():
     """Enough samples that patterns are fewer columns: the embedding is orthonormal."""
     data = make_views(900, (6, 5), 3, incomplete=0.5, random_state=0)
     model = AnchorBridge(3, n_anchors=20, random_state=0).fit(data.Xs, mask=data.mask)
-    U = model.embedding_[:, 1:] / model._parts[0].decay
+    U = model.embedding_[:, 1:] / model._learnt[0].decay
     np.testing.assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-9)
     np.testing.assert_allclose(U.sum(axis=0), 0, atol=1e-9)
     np.testing.assert_array_equal(model.predict(data.Xs, mask=data.mask), model.labels_)
@@ -260,7 +258,7 @@ def test_the_mask_as_a_view_acts_when_absence_tells_the_class(data):
     mask = class_dependent_mask(data.y, 3, 0.6, 0)
     plain = quiet(AnchorBridge(3, random_state=0), data.Xs, mask)
     with_mask = quiet(AnchorBridge(3, mask_as_view=True, random_state=0), data.Xs, mask)
-    assert with_mask._parts[0].joint.mask_share > 0.05
+    assert with_mask._learnt[0].joint.mask_share > 0.05
     assert not np.allclose(plain.singular_values_[:3], with_mask.singular_values_[:3])
 
 
@@ -395,7 +393,7 @@ def test_float32_stays_float32_and_agrees(data, model):
     single = AnchorBridge(3, random_state=0)
     single.fit([X.astype(np.float32) for X in data.Xs], mask=data.mask)
     assert single.embedding_.dtype == single.cluster_centers_.dtype == np.float32
-    part = single._parts[0]
+    part = single._learnt[0]
     assert part.graphs.variants[0][0].anchors.dtype == np.float32
     assert part.W.dtype == np.float64
     assert adjusted_rand(single.labels_, model.labels_) > 0.95
@@ -504,16 +502,8 @@ def test_gains_of_the_guard_are_differences_of_its_objective(rng):
 def test_the_guard_never_ends_below_its_start(rng):
     X, labels = rng.standard_normal((200, 5)), rng.integers(4, size=200)
     runner = ThreadRunner(ViewsSource(as_views([X]), 70), map)
-    Y, start = (
-        runner.rows(
-            None,
-            partial(part_of, array=a, starts=runner.source.starts),
-            Numbers(),
-            width=a.shape[1] if a.ndim == 2 else None,
-            dtype=a.dtype,
-        )[0]
-        for a in (X, labels)
-    )
+    starts = runner.source.starts
+    Y, start = (KeptRows(runner, RowArray(a, starts), starts) for a in (X, labels))
     found = ascend(runner, Y, start, 4, 0.85)
     before, after = (clusters_of(runner, Y, y, 4, 0.85).value() for y in (start, found))
     assert after > before
@@ -570,3 +560,13 @@ def test_identical_rows_and_few_samples_are_survived():
 def test_overlaps_are_counted(model, data):
     mask = data.mask.astype(int)
     np.testing.assert_array_equal(model.overlap_, mask.T @ mask)
+
+
+def test_a_model_from_a_file_that_measured_stability_takes_more_samples(data, tmp_path):
+    """The second anchors are not in the file, so stability is unknown, not an error."""
+    model = AnchorBridge(3, stability=True, random_state=0)
+    model.fit(data.Xs, mask=data.mask).save(tmp_path / "model.imvc", updatable=True)
+    found = AnchorBridge.load(tmp_path / "model.imvc")
+    found.update([X[:20] for X in data.Xs], mask=data.mask[:20])
+    assert np.isnan(found.stability_)
+    assert len(found.labels_) == len(data.mask) + 20

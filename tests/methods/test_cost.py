@@ -80,12 +80,12 @@ def test_the_memory_is_at_least_what_the_method_itself_asks_for(method, monkeypa
 
     def note(n_bytes, what, *, available=None):
         asked.append(n_bytes)
-        raise MemoryError
+        raise MemoryError("enough seen")
 
     estimator = METHODS[method].estimator
     monkeypatch.setattr(f"{estimator.__module__}.check_memory", note)
     rng = np.random.default_rng(0)
-    with pytest.raises(MemoryError):
+    with pytest.raises(MemoryError, match="enough seen"):
         estimator(2).fit([rng.random((60, d)) for d in (5, 4)])
     assert asked[0] <= estimate_cost(method, 60, (5, 4), 2).bytes
 

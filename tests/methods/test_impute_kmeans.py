@@ -64,7 +64,7 @@ def test_many_blocks_give_the_same_as_one(scale, make, data, monkeypatch):
         return [slice(i, min(i + 16, n_rows)) for i in range(0, n_rows, 16)]
 
     monkeypatch.setattr("imvc.methods.impute_kmeans.block_slices", small)
-    monkeypatch.setattr("imvc.scale._graphs.block_slices", small)
+    monkeypatch.setattr("imvc.scale._source.block_slices", small)
     parts = ImputeKMeans(3, scale=scale, random_state=0, n_jobs=2).fit(
         Xs, mask=data.mask
     )

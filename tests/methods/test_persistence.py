@@ -97,7 +97,7 @@ def test_a_failed_save_keeps_the_old_file(saved, tmp_path, monkeypatch):
     saved[0].save(path)
     before = path.read_bytes()
     monkeypatch.setattr(zipfile.ZipFile, "writestr", lambda *a: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
         saved[0].save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from imvc import RISE, as_views
 from imvc.datasets import make_views, random_mask
 from imvc.kernels._anchor_graph import weights_to_csr
-from imvc.methods import _anchor_graphs
+from imvc.methods import anchor_model
 from imvc.metrics import adjusted_rand
 from rise_oracle import rise, smallest_cosine
 
@@ -266,8 +266,8 @@ def test_anchor_sample_bounds_the_rows_behind_the_anchors(monkeypatch):
         seen.append(X.shape[0])
         return original(X, m, rng)
 
-    original = _anchor_graphs.kmeans_anchors
-    monkeypatch.setattr(_anchor_graphs, "kmeans_anchors", spy)
+    original = anchor_model.kmeans_anchors
+    monkeypatch.setattr(anchor_model, "kmeans_anchors", spy)
     for bound in (300, 50, None):
         RISE(3, n_anchors=10, anchor_sample=bound, random_state=0).fit(data.Xs)
     assert seen == [300, 300, 200, 200, 900, 900]
@@ -349,7 +349,7 @@ def test_the_authors_program_is_reproduced(d, beta, init, reference_data):
         max_iter=len(logged),
         tol=0,
     )
-    with pytest.warns(ConvergenceWarning):
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter"):
         model.fit(Xs, mask=mask)
     rows = model._graphs(as_views(Xs, mask)).graphs
     for v in range(3):

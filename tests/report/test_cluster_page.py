@@ -16,16 +16,17 @@ pytest.importorskip("jinja2")
 
 from cluster_reports import cluster_report, explanation
 
-from imvc.report import _cluster_map, cluster_page, write_cluster_page
-from imvc.report._cluster_map import (
+from imvc.report import cluster_page, write_cluster_page
+from imvc.report._inline_svg import line_plot, ticks
+from imvc.report._jinja import TEMPLATES
+from imvc.report.cluster_page import _cluster_html, _point_map
+from imvc.report.cluster_page._cluster_words import percent, warnings
+from imvc.report.cluster_page._point_map import (
     drawn_samples,
     metadata_column,
     planes,
     script_json,
 )
-from imvc.report._cluster_words import percent, warnings
-from imvc.report._inline_svg import line_plot, ticks
-from imvc.report._jinja import TEMPLATES
 
 EVIL = "</script><script>alert(1)</script>"
 ROOT = Path(__file__).resolve().parents[2]
@@ -202,7 +203,7 @@ def test_features_are_listed_as_far_as_the_page_can_carry(monkeypatch):
         for effect in report.explanation.features
         for i in range(20)
     )
-    monkeypatch.setattr("imvc.report._cluster_page._FEATURE_ROWS", 30)
+    monkeypatch.setattr(_cluster_html, "_FEATURE_ROWS", 30)
     crowded = replace(report, explanation=replace(report.explanation, features=many))
     found = Reader(cluster_page(crowded))
     tracks = [a for _, a in found.elements if a.get("class") == "track"]
@@ -268,7 +269,7 @@ def test_a_page_that_fails_leaves_the_old_file(tmp_path):
     path.write_text("old")
     report = cluster_report()
     object.__setattr__(report, "labels", None)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'NoneType' has no len"):
         write_cluster_page(report, path)
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text() == "old"
@@ -285,7 +286,7 @@ def test_ten_thousand_samples_stay_below_six_megabytes():
 
 
 def test_metadata_that_does_not_fit_is_named(monkeypatch):
-    monkeypatch.setattr(_cluster_map, "_METADATA_BYTES", 400)
+    monkeypatch.setattr(_point_map, "_METADATA_BYTES", 400)
     page = cluster_page(
         cluster_report(
             metadata={"wide": np.linspace(0, 1, 60), "slim": np.arange(60) % 2}
@@ -296,7 +297,7 @@ def test_metadata_that_does_not_fit_is_named(monkeypatch):
 
 
 def test_a_large_clustering_draws_a_part_and_says_so(monkeypatch):
-    monkeypatch.setattr(_cluster_map, "_DRAWN", 40)
+    monkeypatch.setattr(_point_map, "_DRAWN", 40)
     page = cluster_page(cluster_report())
     assert len(points_of(page)["ids"]) == 40
     assert "The map shows 40 of the 60 samples" in page
@@ -329,7 +330,7 @@ def test_samples_of_one_cluster_are_neighbours_on_the_map():
 
 
 def test_samples_beside_the_landmarks_lie_in_their_cluster(monkeypatch):
-    monkeypatch.setattr(_cluster_map, "_LANDMARKS", 100)
+    monkeypatch.setattr(_point_map, "_LANDMARKS", 100)
     report = cluster_report(300, 5)
     near = nearest_labels(planes(report.embedding)[0], report.labels)
     assert np.mean(near == report.labels) > 0.95

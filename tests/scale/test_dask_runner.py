@@ -11,10 +11,14 @@ import pytest
 
 from imvc import RISE, AnchorBridge
 from imvc.datasets import make_views
-from imvc.methods import rise
-from imvc.methods._anchor_graphs import AnchorGraphs
-from imvc.scale import BlockError, open_runner, row_statistics
-from imvc.scale._memory import ThreadRunner
+from imvc.methods import anchor_model
+from imvc.scale import (
+    AnchorGraphs,
+    BlockError,
+    ThreadRunner,
+    open_runner,
+    row_statistics,
+)
 from imvc.scale._source import ViewsSource
 from imvc.views import as_views
 
@@ -172,7 +176,7 @@ def test_dask_arrays_need_no_cluster(data, in_memory):
 
 def graphs_of(Xs):
     anchors = [np.nan_to_num(X[5:25]) + v for v, X in enumerate(Xs)]
-    return AnchorGraphs(anchors, None, [None] * len(Xs), 3, True)
+    return AnchorGraphs(anchors, [None] * len(Xs), None, 3, True)
 
 
 @pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
@@ -359,7 +363,7 @@ def test_a_fit_goes_on_from_the_stages_of_a_lost_cluster(
     def not_again(*args, **kwargs):
         raise AssertionError("the anchors were chosen again")
 
-    monkeypatch.setattr(rise, "choose_anchors", not_again)
+    monkeypatch.setattr(anchor_model, "choose_anchors", not_again)
     paths, mask = files
     model = small(RISE, **options).fit(paths, mask=mask, client=client)
     assert np.array_equal(fetch(client, model.labels_), in_memory[RISE].labels_)

@@ -47,7 +47,8 @@ def test_only_a_few_results_wait():
 
 
 def test_an_error_in_a_block_reaches_the_caller():
-    with threaded_map(2) as map, pytest.raises(ZeroDivisionError):
+    failure = pytest.raises(ZeroDivisionError, match="division by zero")
+    with threaded_map(2) as map, failure:
         list(map(lambda x: 1 / (x - 3), range(9)))
 
 

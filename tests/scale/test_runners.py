@@ -80,7 +80,7 @@ class Cut:
 
 
 def statistics(model):
-    found = model._trained.statistics
+    found = model._samples.statistics
     grams = found.grams.densified()
     return {p: grams.groups[p] for p in grams.patterns}, found
 
@@ -129,7 +129,7 @@ def test_memory_in_blocks_of_any_size_gives_the_same(
     def small(views, rows=None):
         return ViewsSource(views, rows or block_rows)
 
-    monkeypatch.setattr("imvc.scale._open.ViewsSource", small)
+    monkeypatch.setattr("imvc.scale._runner.ViewsSource", small)
     found = quiet(METHODS[name](), XS)
     assert_same(whole[name], found)
     np.testing.assert_array_equal(found.predict(XS), whole[name].labels_)
@@ -140,8 +140,8 @@ def test_graph_rows_are_equal_bit_for_bit_in_single_precision(name):
     Xs, mask = planted(dtype=np.float32)
     one = quiet(METHODS[name](), Xs)
     other = quiet(METHODS[name](), Blocks(Cut([3, 77, 78, 205], Xs, mask)))
-    rows = [other._trained.rows[i] for i in range(5)]
-    (whole,) = [one._trained.rows[i] for i in range(1)]
+    rows = [other._samples.rows[i] for i in range(5)]
+    (whole,) = [one._samples.rows[i] for i in range(1)]
     for v, (indices, weights) in enumerate(whole.graphs):
         np.testing.assert_array_equal(
             indices, np.concatenate([r.graphs[v][0] for r in rows])
@@ -182,7 +182,7 @@ def test_sparse_blocks_stay_sparse(monkeypatch):
     data = make_views(300, (30, 20), 3, random_state=0)
     Xs = [sp.csr_array(np.where(np.abs(X) > 0.8, X, 0)) for X in data.Xs]
     seen = []
-    rows = AnchorBridge._block_rows.fget
+    rows = AnchorBridge._graphs.fget
 
     def spy(model):
         graphs = rows(model)
@@ -196,7 +196,7 @@ def test_sparse_blocks_stay_sparse(monkeypatch):
 
         return Spy()
 
-    monkeypatch.setattr(AnchorBridge, "_block_rows", property(spy))
+    monkeypatch.setattr(AnchorBridge, "_graphs", property(spy))
     quiet(
         AnchorBridge(3, random_state=0),
         Blocks([[X[:150] for X in Xs], [X[150:] for X in Xs]]),
@@ -267,8 +267,8 @@ class TestWorkFolder:
         first = self.fit(files, tmp_path / "work")
         for name in ("labels", "kmeans", "embedding"):
             (tmp_path / "work" / f"{name}.state").unlink()
-        monkeypatch.setattr("imvc.methods.rise.choose_anchors", refuse)
-        monkeypatch.setattr("imvc.methods._anchor_graphs.graph_rows", refuse)
+        monkeypatch.setattr("imvc.methods.anchor_model.choose_anchors", refuse)
+        monkeypatch.setattr("imvc.scale._source.graph_rows", refuse)
         again = self.fit(files, tmp_path / "work")
         np.testing.assert_array_equal(first.labels_, again.labels_)
 
@@ -332,7 +332,7 @@ class TestWorkFolder:
             """
             import os, signal, sys
             from imvc import RISE
-            from imvc.methods._anchor_graphs import AnchorGraphs
+            from imvc.scale import AnchorGraphs
 
             def die(graphs, views, count=[0], whole=AnchorGraphs.__call__):
                 count[0] += 1

@@ -198,10 +198,10 @@ def test_an_error_while_saving_leaves_nothing_behind(planted, tmp_path, monkeypa
 
     def fail(report, path):
         path.write_text("half")
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt("stopped halfway")
 
     monkeypatch.setattr("imvc.workflow._save.write_cluster_page", fail)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt, match="stopped halfway"):
         run.save(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -1,7 +1,9 @@
-"""cluster_out_of_core: results in files, unfinished runs, models."""
+"""workflow.cluster on files read by blocks: results, unfinished runs, models."""
 
 import json
+import sys
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +14,11 @@ pytest.importorskip("zarr")
 import pandas as pd
 import zarr
 
-from imvc import RISE, AnchorBridge
+from imvc import RISE, AnchorBridge, as_views
 from imvc.methods import load_model
 from imvc.metrics import adjusted_rand
 from imvc.scale import BlockError
-from imvc.workflow import BlockFiles, _out_of_core, cluster_out_of_core
+from imvc.workflow import BlockFiles, _run_record, _save, cluster, output_folder
 from out_of_core_files import BUDGET, small_data, write_npy, write_parquet
 
 QUICK = {"n_anchors": 20, "n_init": 2, "n_jobs": 1}
@@ -32,11 +34,14 @@ def arrays(tmp_path):
     )
 
 
-def run(files, folder, *, n_clusters=3, method="rise", **options):
-    asked = {"parameters": QUICK, "memory_budget": BUDGET, **options}
-    return cluster_out_of_core(
-        files, folder, n_clusters=n_clusters, method=method, **asked
-    )
+def run(files, folder, *, overwrite=False, command=None, progress=None, **options):
+    names = {"memory_budget", "work_dir", "result_format"} & set(options)
+    how = {"memory_budget": BUDGET} | {name: options.pop(name) for name in names}
+    asked = {"n_clusters": 3, "method": "rise", "parameters": QUICK, **options}
+    with output_folder(folder, overwrite=overwrite) as taken:
+        found = cluster(replace(files, **how), folder=taken, progress=progress, **asked)
+        replace(found, command=command).save(taken, progress=progress)
+    return found
 
 
 def interrupt(monkeypatch, stage):
@@ -60,7 +65,7 @@ def test_labels_are_those_of_a_fit_in_memory(arrays, tmp_path, method):
     Xs, mask = small_data()
     model = METHODS[method](3, random_state=0, **QUICK).fit(Xs, mask=mask)
     table = pd.read_parquet(tmp_path / "out" / "labels.parquet")
-    assert found.summary["blocks"] > 2
+    assert found.summary()["blocks"] > 2
     assert table["id"].tolist() == list(range(len(mask)))
     np.testing.assert_array_equal(table["cluster"], model.labels_)
     Y = pd.read_parquet(tmp_path / "out" / "embedding.parquet").drop(columns="id")
@@ -74,15 +79,15 @@ def test_labels_of_parquet_files_come_with_the_ids_of_the_samples(tmp_path):
     table = pd.read_parquet(tmp_path / "out" / "labels.parquet").set_index("id")
     model = RISE(3, random_state=0, **QUICK).fit(Xs, mask=mask)
     labels = table["cluster"].loc[[f"p{i}" for i in range(len(mask))]]
-    assert found.summary["views"] == {"a": 6, "b": 5}
+    assert found.summary()["views"] == {"a": 6, "b": 5}
     # The order of samples decides which of them become anchors.
     assert adjusted_rand(labels.to_numpy(), model.labels_) > 0.98
 
 
 def test_without_a_number_of_clusters_one_is_suggested(arrays, tmp_path):
     found = run(arrays, tmp_path / "out", method="bridge", n_clusters=None)
-    assert found.summary["suggested"]
-    assert found.summary["n_clusters"] == 3
+    assert found.summary()["suggested"]
+    assert found.summary()["n_clusters"] == 3
 
 
 @pytest.mark.parametrize("kind", ["npy", "zarr"])
@@ -107,6 +112,42 @@ def test_a_later_run_replaces_all_files_of_an_earlier_one(arrays, tmp_path):
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
         *("embedding.npy", "labels.npy", "model.imvc", "run.json")
     ]
+
+
+def test_a_run_in_memory_leaves_no_array_of_an_earlier_run(arrays, tmp_path):
+    run(arrays, tmp_path / "out", result_format="zarr")
+    Xs, mask = small_data()
+    found = cluster(as_views(Xs, mask), n_clusters=3, method="rise", n_refits=0)
+    found.save(tmp_path / "out", report=False, overwrite=True)
+    assert not (tmp_path / "out" / "labels.zarr").exists()
+    assert (tmp_path / "out" / "labels.csv").exists()
+
+
+def test_without_a_folder_a_run_can_be_saved_afterwards(arrays, tmp_path):
+    files = replace(arrays, memory_budget=BUDGET)
+    found = cluster(files, n_clusters=3, method="rise", parameters=QUICK)
+    assert found.out_of_core
+    assert found.confidence is None
+    with pytest.raises(ValueError, match="need all samples in memory"):
+        found.to_report()
+    written = found.save(tmp_path / "out")
+    table = pd.read_parquet(written["labels.parquet"])
+    np.testing.assert_array_equal(table["cluster"], found.columns()["cluster"])
+    np.testing.assert_array_equal(table["id"], found.sample_ids)
+
+
+def test_metadata_need_all_samples_in_memory(arrays, tmp_path):
+    with pytest.raises(ValueError, match="metadata is for the report"):
+        run(arrays, tmp_path / "out", metadata={"age": [1]})
+
+
+def test_systems_that_do_not_tell_of_memory_leave_it_out(monkeypatch):
+    def closed(*_):
+        raise FileNotFoundError
+
+    monkeypatch.setattr("builtins.open", closed)
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert _run_record._peak_memory() is None
 
 
 def test_the_record_has_files_seconds_memory_and_checksums(arrays, tmp_path):
@@ -137,7 +178,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(arrays, tmp_path, monkeypa
     found = run(
         arrays, tmp_path / "out", progress=lambda state: told.append(state.message)
     )
-    assert found.summary["resumed"] == ["survey", "seeds", "anchors", "statistics"]
+    assert found.summary()["resumed"] == ["survey", "seeds", "anchors", "statistics"]
     assert any(text.startswith("going on with the run") for text in told)
     assert not work.exists()
     for name in ("labels.parquet", "embedding.parquet"):
@@ -149,32 +190,32 @@ def test_stages_of_other_parameters_are_dropped_only_on_request(
     arrays, tmp_path, monkeypatch
 ):
     mend = interrupt(monkeypatch, "anchors")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="power is off"):
         run(arrays, tmp_path / "out")
     mend()
     with pytest.raises(ValueError, match="unfinished run that differs in n_clusters"):
         run(arrays, tmp_path / "out", n_clusters=4)
     assert (tmp_path / "out" / ".imvc-work" / "anchors.state").exists()
     found = run(arrays, tmp_path / "out", n_clusters=4, overwrite=True)
-    assert found.summary["resumed"] == []
-    assert found.summary["n_clusters"] == 4
+    assert found.summary()["resumed"] == []
+    assert found.summary()["n_clusters"] == 4
 
 
 def test_another_memory_budget_does_not_drop_finished_stages(
     arrays, tmp_path, monkeypatch
 ):
     mend = interrupt(monkeypatch, "anchors")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="power is off"):
         run(arrays, tmp_path / "out")
     mend()
     with pytest.raises(ValueError, match="differs in blocks, data"):
         run(arrays, tmp_path / "out", memory_budget=2 * BUDGET)
-    assert run(arrays, tmp_path / "out").summary["resumed"]
+    assert run(arrays, tmp_path / "out").summary()["resumed"]
 
 
 def test_stages_of_files_that_have_changed_are_dropped(arrays, tmp_path, monkeypatch):
     mend = interrupt(monkeypatch, "anchors")
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="power is off"):
         run(arrays, tmp_path / "out")
     mend()
     Xs, _ = small_data()
@@ -183,7 +224,7 @@ def test_stages_of_files_that_have_changed_are_dropped(arrays, tmp_path, monkeyp
     found = run(
         arrays, tmp_path / "out", progress=lambda state: told.append(state.message)
     )
-    assert found.summary["resumed"] == []
+    assert found.summary()["resumed"] == []
     assert "an unfinished run of files that have changed since is discarded." in told
 
 
@@ -213,7 +254,7 @@ def test_a_folder_for_the_work_is_kept(arrays, tmp_path):
     run(arrays, tmp_path / "out", work_dir=tmp_path / "work")
     assert np.load(tmp_path / "work" / "labels.npy").shape == (1200,)
     found = run(arrays, tmp_path / "again", work_dir=tmp_path / "work")
-    assert "labels" in found.summary["resumed"]
+    assert "labels" in found.summary()["resumed"]
 
 
 def test_a_folder_of_somebody_elses_work_is_refused(arrays, tmp_path):
@@ -232,7 +273,7 @@ def test_a_folder_of_somebody_elses_work_is_refused(arrays, tmp_path):
 def test_the_model_keeps_few_samples_and_predicts_all(
     arrays, tmp_path, monkeypatch, method
 ):
-    monkeypatch.setattr(_out_of_core, "_KEPT_SAMPLES", 50)
+    monkeypatch.setattr(_save, "_KEPT_SAMPLES", 50)
     run(arrays, tmp_path / "out", method=method)
     model = load_model(tmp_path / "out" / "model.imvc")
     assert len(model.embedding_) == len(model.labels_) == 50

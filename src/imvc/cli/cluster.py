@@ -6,56 +6,31 @@ from typing import Annotated, Any
 
 import typer
 
-from imvc.cli._common import (
+from imvc.cli._options import (
+    KINDS,
+    BlockOptions,
+    InputOptions,
     Json,
     Method,
     Quiet,
+    Seed,
     Set,
-    command_line,
-    examples,
     parameter_values,
-    print_json,
-    print_table,
+    with_groups,
 )
-from imvc.cli._inputs import (
-    KINDS,
-    Id,
-    Impute,
-    Layer,
-    Log1p,
-    Metadata,
-    Name,
-    NonNumeric,
-    Scale,
-    TopVariance,
-    Transpose,
-    input_files,
-)
-from imvc.cli._out_of_core import (
-    MemoryBudget,
-    OutOfCore,
-    ResultFormat,
-    SeenMask,
-    WorkDir,
-    check_options,
-    cluster_out_of_core,
-    given_options,
-    refuse_record,
-)
-from imvc.cli._progress import stage_progress
+from imvc.cli._printing import examples, print_json, print_table
+from imvc.cli._progress_bars import stage_progress
 
 ORDER = 2
 # What may stand beside --from; everything else comes from the run.json.
 _BESIDE_FROM = {
-    "files",
-    "from_",
-    "output",
-    "no_report",
-    "overwrite",
-    "force",
-    "jobs",
-    "json",
-    "quiet",
+    *("files", "from_", "output", "no_report", "overwrite", "force", "jobs"),
+    *("json", "quiet"),
+}
+_ONLY_OUT_OF_CORE = {"memory_budget", "mask", "work_dir", "result_format"}
+_NOT_OUT_OF_CORE = {
+    *("non_numeric", "impute", "log1p", "scale", "top_variance", "transpose"),
+    *("layer", "metadata", "refits"),
 }
 
 
@@ -69,10 +44,11 @@ def register(app: typer.Typer) -> None:
             "imvc cluster --from out/run.json -o again",
             "imvc cluster rna.zarr atac.zarr --mask seen.npy -k 20 --out-of-core",
         )
-    )(cluster)
+    )(with_groups(cluster))
 
 
 def cluster(
+    *,
     context: typer.Context,
     files: Annotated[
         list[Path] | None,
@@ -96,17 +72,15 @@ def cluster(
     ] = Path("imvc_output"),
     method: Method = "bridge",
     set_: Set = None,
-    id: Id = None,
-    name: Name = None,
-    non_numeric: NonNumeric = "drop",
-    impute: Impute = False,
-    log1p: Log1p = None,
-    scale: Scale = None,
-    top_variance: TopVariance = None,
-    transpose: Transpose = None,
-    layer: Layer = None,
-    metadata: Metadata = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed.")] = 0,
+    inputs: InputOptions,
+    metadata: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table with ids and what is known, to colour the report.",
+        ),
+    ] = None,
+    seed: Seed = 0,
     refits: Annotated[
         int,
         typer.Option(
@@ -148,11 +122,7 @@ def cluster(
             "files that have changed.",
         ),
     ] = False,
-    out_of_core: OutOfCore = False,
-    memory_budget: MemoryBudget = "1GiB",
-    mask: SeenMask = None,
-    work_dir: WorkDir = None,
-    result_format: ResultFormat = "parquet",
+    blocks: BlockOptions,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -167,90 +137,102 @@ def cluster(
     labels, embedding, model.imvc and run.json, but no confidences and no report. A run
     that was killed goes on from its finished stages: give the same command again.
     """
-    if from_ is not None:
-        _check_beside_from(context)
-    check_options(context)
-    if out_of_core:
-        cluster_out_of_core(context)
-        return
+    _check_together(context)
     from imvc import workflow
 
-    asked: dict[str, Any] = {"force": force}
-    if from_ is not None:
-        asked |= {"paths": files, "n_jobs": jobs}
-        record = workflow.read_record(from_)
-        refuse_record(record)
-    else:
-        record = None
-        inputs = input_files(
-            files or (),
-            id=id,
-            name=name,
-            non_numeric=non_numeric,
-            impute=impute,
-            log1p=log1p,
-            scale=scale,
-            top_variance=top_variance,
-            transpose=transpose,
-            layer=layer,
-            metadata=metadata,
-        )
-        parameters = parameter_values(set_) | ({"n_jobs": jobs} if jobs else {})
-        asked |= {
-            "n_clusters": clusters,
-            "method": method,
-            "parameters": parameters,
-            "random_state": seed,
-            "n_refits": refits,
-        }
+    record = None if from_ is None else workflow.read_record(from_)
+    source: Any = None
+    if blocks.out_of_core:
+        source = blocks.block_files(files or (), inputs, quiet)
+    elif record is None:
+        source = inputs.input_files(files or (), metadata)
+    parameters = parameter_values(set_) | ({"n_jobs": jobs} if jobs else {})
     # The folder is taken first, so that a clash is told before a long fit.
     with (
-        stage_progress(quiet) as progress,
+        # A fit out of core has a bar of its own, over blocks.
+        stage_progress(quiet, bars=not blocks.out_of_core) as progress,
         workflow.output_folder(output, overwrite=overwrite) as folder,
     ):
         if record is not None:
-            run = workflow.repeat(record, progress=progress, **asked)
+            run = workflow.repeat(
+                record, paths=files, n_jobs=jobs, force=force, progress=progress
+            )
         else:
-            run = workflow.cluster(inputs, progress=progress, **asked)
-        run = replace(run, command=command_line(context))
+            run = workflow.cluster(
+                source,
+                n_clusters=clusters,
+                method=method,
+                parameters=parameters,
+                random_state=seed,
+                n_refits=refits,
+                force=force,
+                folder=folder,
+                progress=progress,
+            )
+        arguments = (context.obj or {}).get("arguments", ())
+        run = replace(run, command=["imvc", *arguments])
         written = run.save(folder, report=not no_report, progress=progress)
     same = None if record is None else record.same_labels(written["labels.csv"])
-    _tell(run, written, output, same, json)
+    if json:
+        _print_document(run, written, output, same)
+    else:
+        _print_clusters(run, written, same)
 
 
-def _check_beside_from(context: typer.Context) -> None:
-    """Refuse options that the run.json decides."""
-    for name, option in given_options(context):
-        if name not in _BESIDE_FROM:
+def _check_together(context: typer.Context) -> None:
+    """Refuse options that do not go with --from, or with the place of the data."""
+    given = context.params
+    for name in given:
+        source = context.get_parameter_source(name)
+        if source is None or source.name == "DEFAULT":
+            continue
+        plain = {"clusters": "-k", "set_": "--set"}
+        option = plain.get(name, "--" + name.replace("_", "-").rstrip("-"))
+        if given["from_"] is not None and name not in _BESIDE_FROM:
             raise ValueError(
                 f"{option} cannot stand beside --from, which repeats the run as it "
                 f"was; leave it out, or give all options without --from."
             )
+        if given["out_of_core"]:
+            no_refits = name == "refits" and given["refits"] == 0
+            if name in _NOT_OUT_OF_CORE and not no_refits:
+                raise ValueError(
+                    f"{option} needs all samples in memory and cannot stand beside "
+                    f"--out-of-core; leave it out, or prepare the files first."
+                )
+        elif name in _ONLY_OUT_OF_CORE:
+            raise ValueError(f"{option} goes with --out-of-core only; add that.")
 
 
-def _tell(run, written, folder: Path, same: bool | None, json: bool) -> None:
+def _print_document(run, written, folder: Path, same: bool | None) -> None:
+    print_json(
+        {
+            **run.summary(),
+            "folder": str(folder),
+            "files": {name: str(path) for name, path in written.items()},
+            # A run out of core is never a repeated one.
+            **({} if run.out_of_core else {"same_labels": same}),
+            "notes": list(run.notes),
+            "warnings": list(run.warnings),
+            "seconds": run.seconds,
+        }
+    )
+
+
+def _print_clusters(run, written, same: bool | None) -> None:
     import numpy as np
 
     summary = run.summary()
-    if json:
-        print_json(
-            {
-                **summary,
-                "folder": str(folder),
-                "files": {name: str(path) for name, path in written.items()},
-                "same_labels": same,
-                "notes": list(run.notes),
-                "warnings": list(run.warnings),
-                "seconds": run.seconds,
-            }
-        )
-        return
-    low = np.bincount(run.labels[run.confidence.low], minlength=run.n_clusters)
+    head = ["cluster", "samples", "share"]
     rows = [
-        [str(c), str(size), f"{size / summary['n_samples']:.0%}", str(low[c])]
+        [str(c), str(size), f"{size / summary['n_samples']:.0%}"]
         for c, size in enumerate(summary["sizes"])
     ]
-    print_table("", ["cluster", "samples", "share", "low confidence"], rows)
+    if run.confidence is not None:
+        head.append("low confidence")
+        low = np.bincount(run.labels[run.confidence.low], minlength=run.n_clusters)
+        rows = [[*row, str(count)] for row, count in zip(rows, low)]
+    print_table("", head, rows)
     if summary["suggested"]:
         typer.echo(
             f"{summary['n_clusters']} clusters were suggested by the stability curve; "
@@ -259,5 +241,6 @@ def _tell(run, written, folder: Path, same: bool | None, json: bool) -> None:
     if same is not None:
         verdict = "the same as" if same else "NOT the same as"
         typer.echo(f"The labels are {verdict} those of the repeated run.")
-    typer.echo("wrote " + ", ".join(sorted(path.name for path in written.values())))
-    typer.echo(str(written.get("report.html", written["labels.csv"])))
+    typer.echo("wrote " + ", ".join(sorted(written)))
+    labels = next(path for name, path in written.items() if "labels" in name)
+    typer.echo(str(written.get("report.html", labels)))

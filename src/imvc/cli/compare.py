@@ -5,29 +5,18 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import (
+from imvc.cli._options import (
+    Files,
+    InputOptions,
     Json,
     Quiet,
+    Seed,
     complete_method,
-    examples,
     names,
-    print_json,
-    print_table,
+    with_groups,
 )
-from imvc.cli._inputs import (
-    Files,
-    Id,
-    Impute,
-    Layer,
-    Log1p,
-    Name,
-    NonNumeric,
-    Scale,
-    TopVariance,
-    Transpose,
-    input_files,
-)
-from imvc.cli._progress import stage_progress
+from imvc.cli._printing import examples, print_json, print_table
+from imvc.cli._progress_bars import stage_progress
 
 ORDER = 4
 
@@ -40,10 +29,11 @@ def register(app: typer.Typer) -> None:
             "imvc compare rna.csv protein.csv -k 4 --methods rise,bridge \\",
             "    --labels clinical.csv:subtype -o table.csv",
         )
-    )(compare)
+    )(with_groups(compare))
 
 
 def compare(
+    *,
     files: Files,
     clusters: Annotated[
         int,
@@ -72,16 +62,8 @@ def compare(
             "--output", "-o", metavar="FILE", help="Also write the table here (CSV)."
         ),
     ] = None,
-    id: Id = None,
-    name: Name = None,
-    non_numeric: NonNumeric = "drop",
-    impute: Impute = False,
-    log1p: Log1p = None,
-    scale: Scale = None,
-    top_variance: TopVariance = None,
-    transpose: Transpose = None,
-    layer: Layer = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed.")] = 0,
+    inputs: InputOptions,
+    seed: Seed = 0,
     force: Annotated[
         bool, typer.Option("--force", help="Try what the estimate says cannot fit.")
     ] = False,
@@ -96,21 +78,10 @@ def compare(
     """
     from imvc.workflow import compare_methods, read_classes
 
-    inputs = input_files(
-        files,
-        id=id,
-        name=name,
-        non_numeric=non_numeric,
-        impute=impute,
-        log1p=log1p,
-        scale=scale,
-        top_variance=top_variance,
-        transpose=transpose,
-        layer=layer,
-    )
+    source = inputs.input_files(files)
     with stage_progress(quiet) as progress:
         found = compare_methods(
-            inputs,
+            source,
             names(methods) or [],
             clusters,
             labels=None if labels is None else read_classes(labels),

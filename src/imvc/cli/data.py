@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import examples, print_json, print_table
+from imvc.cli._printing import examples, print_json, print_table
 
 Home = Annotated[
     Path | None,

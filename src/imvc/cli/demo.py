@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import Json, Quiet, examples, print_json, print_table
-from imvc.cli._progress import stage_progress
+from imvc.cli._options import Json, Quiet
+from imvc.cli._printing import examples, print_json, print_table
+from imvc.cli._progress_bars import stage_progress
 
 ORDER = 5
 

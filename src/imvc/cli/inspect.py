@@ -5,21 +5,9 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import Json, Quiet, examples, print_json
-from imvc.cli._inputs import (
-    Files,
-    Id,
-    Impute,
-    Layer,
-    Log1p,
-    Name,
-    NonNumeric,
-    Scale,
-    TopVariance,
-    Transpose,
-    input_files,
-)
-from imvc.cli._progress import stage_progress
+from imvc.cli._options import Files, InputOptions, Json, Quiet, with_groups
+from imvc.cli._printing import examples, print_json
+from imvc.cli._progress_bars import stage_progress
 
 ORDER = 1
 
@@ -32,20 +20,13 @@ def register(app: typer.Typer) -> None:
             "imvc inspect rna.csv protein.csv --id patient --svg patterns.svg",
             "imvc inspect study.h5mu --json",
         )
-    )(inspect)
+    )(with_groups(inspect))
 
 
 def inspect(
+    *,
     files: Files,
-    id: Id = None,
-    name: Name = None,
-    non_numeric: NonNumeric = "drop",
-    impute: Impute = False,
-    log1p: Log1p = None,
-    scale: Scale = None,
-    top_variance: TopVariance = None,
-    transpose: Transpose = None,
-    layer: Layer = None,
+    inputs: InputOptions,
     svg: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also write the picture of patterns here."),
@@ -61,20 +42,9 @@ def inspect(
     from imvc._files import atomic_write
     from imvc.workflow import inspect_source
 
-    inputs = input_files(
-        files,
-        id=id,
-        name=name,
-        non_numeric=non_numeric,
-        impute=impute,
-        log1p=log1p,
-        scale=scale,
-        top_variance=top_variance,
-        transpose=transpose,
-        layer=layer,
-    )
+    source = inputs.input_files(files)
     with stage_progress(quiet) as progress:
-        found, notes = inspect_source(inputs, progress=progress)
+        found, notes = inspect_source(source, progress=progress)
     if svg is not None:
         with atomic_write(svg) as file:
             file.write(found.to_svg().encode())

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import examples, print_json, print_table
+from imvc.cli._printing import examples, print_json, print_table
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +21,7 @@ def methods(
     found = [
         {
             "name": method.name,
-            "class": method.estimator.__name__,
+            "class": method.class_name,
             "cost": method.cost,
             "paper": method.paper,
         }

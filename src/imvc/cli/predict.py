@@ -5,18 +5,18 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import Json, Quiet, examples, print_json
-from imvc.cli._inputs import (
+from imvc.cli._options import (
     Files,
     Id,
+    InputOptions,
+    Json,
     Layer,
     Name,
+    Quiet,
     Transpose,
-    id_columns,
-    names_of,
-    transposed,
 )
-from imvc.cli._progress import stage_progress
+from imvc.cli._printing import examples, print_json
+from imvc.cli._progress_bars import stage_progress
 
 ORDER = 3
 
@@ -60,16 +60,10 @@ def predict(
     """
     from imvc import workflow
 
+    options = InputOptions(id=id, name=name, transpose=transpose, layer=layer)
+    layout = options.layout(files)
     with stage_progress(quiet) as progress:
-        found = workflow.predict(
-            model,
-            files,
-            id_columns=id_columns(id, files, name),
-            names=names_of(name, files),
-            transpose=transposed(transpose),
-            layer=layer,
-            progress=progress,
-        )
+        found = workflow.predict(model, **layout, progress=progress)
     if output is not None:
         found.save(output)
     if json:

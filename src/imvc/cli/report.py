@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._common import examples, names, print_json
+from imvc.cli._options import names
+from imvc.cli._printing import examples, print_json
 
 
 def register(app: typer.Typer) -> None:

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from imvc.cli._common import clock, examples, names, numbers, print_json, print_table
-from imvc.cli._progress import progress_bar
+from imvc.cli._options import names, numbers
+from imvc.cli._printing import clock, examples, print_json, print_table
+from imvc.cli._progress_bars import progress_bar
 
 
 def register(app: typer.Typer) -> None:

@@ -4,26 +4,26 @@ A suite (TOML) is planned into runs, runs are done by child processes under limi
 every finished run is one record in a SQLite file. See docs/experiments.md.
 """
 
-from imvc.experiments._config import (
+from imvc.experiments._estimate import Estimate, estimate_plan
+from imvc.experiments._import import import_dataset
+from imvc.experiments._machine import machine_info
+from imvc.experiments._published import CITATION, Published, published
+from imvc.experiments._ranks import Ranking, rank_methods
+from imvc.experiments._records_file import RecordStore
+from imvc.experiments._run_group import run_group
+from imvc.experiments._run_record import STATUSES, Entry, Record
+from imvc.experiments._select import SELECTIONS, chosen_settings, select
+from imvc.experiments._suite import (
     MethodSpec,
     PlannedRun,
     RunSpec,
     Suite,
     SuiteError,
 )
-from imvc.experiments._estimate import Estimate
-from imvc.experiments._grid import Plan, group_runs, plan_suite
-from imvc.experiments._import import import_dataset
-from imvc.experiments._machine import machine_info
-from imvc.experiments._published import CITATION, Published, published
-from imvc.experiments._ranks import Ranking, rank_methods
-from imvc.experiments._record import STATUSES, Entry, Record
-from imvc.experiments._run import run_group
-from imvc.experiments._select import SELECTIONS, chosen_settings, select
-from imvc.experiments._store import RecordStore
-from imvc.experiments._suite_run import Progress, estimate_plan, run_plan
+from imvc.experiments._suite_file import list_suites, load_suite, suite_path
+from imvc.experiments._suite_plan import Plan, group_runs, plan_suite
+from imvc.experiments._suite_run import Progress, run_plan
 from imvc.experiments._summary import Cell, own_seconds, summarize
-from imvc.experiments._toml import list_suites, load_suite, suite_path
 
 __all__ = [
     "CITATION",

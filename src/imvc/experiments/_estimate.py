@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from statistics import mean
 
-from imvc.experiments._config import RunSpec
-from imvc.experiments._grid import Shape
-from imvc.experiments._record import Record
+from imvc.experiments._records_file import RecordStore
+from imvc.experiments._run_record import Record
+from imvc.experiments._suite import RunSpec
+from imvc.experiments._suite_plan import Plan, Shape, unique_groups
 from imvc.methods import estimate_cost, list_methods
 
 _PATH_SHARE = 0.15  # a run within a group, against one by itself
@@ -36,46 +38,50 @@ class Estimate:
     measured: float
 
 
-def estimate(
-    groups: Sequence[Sequence[RunSpec]],
-    shapes: Mapping[str, Shape],
-    records: Iterable[Record],
+def estimate_plan(
+    plan: Plan,
+    store: RecordStore | None = None,
     *,
     jobs: int = 1,
     time_limit: float | None = None,
 ) -> Estimate:
-    """Estimate the time for groups of runs, given what is recorded already.
+    """How many runs are left and how long they will take.
 
     Parameters
     ----------
-    groups : sequence of sequences of RunSpec
-        See `group_runs`.
-    shapes : mapping of str to Shape
-    records : iterable of Record
+    plan : Plan
+    store : RecordStore, optional
+        Where timings are taken from and what is done already.
     jobs : int, default=1
     time_limit : float, optional
-        Seconds per run; none is expected to take longer.
+        Seconds per run, none is expected to take longer; the suite's own by default.
 
     Returns
     -------
     Estimate
     """
-    records = list(records)
+    limit = time_limit or plan.suite.time_limit or inf
+    records = store.records() if store is not None else []
     done = {record.spec.key for record in records}
     times = _times(records)
-    seconds, measured, left, total = 0.0, 0, 0, 0
-    for group in groups:
-        total += len(group)
-        rest = [spec for spec in group if spec.key not in done]
-        for spec in rest:
-            stored = times.get((spec.method, spec.dataset, len(group) > 1))
-            one = _model(spec, shapes[spec.dataset], len(group) > 1)
-            one = one if stored is None else stored
-            seconds += min(one, time_limit) if time_limit else one
-            measured += stored is not None
-        left += len(rest)
-    share = measured / left if left else 1.0
-    return Estimate(total, total - left, seconds / max(1, jobs), share)
+    groups = unique_groups(plan)
+    left = [
+        (spec, len(group) > 1)
+        for group in groups
+        for spec in group
+        if spec.key not in done
+    ]
+    seconds, measured = 0.0, 0
+    for spec, grouped in left:
+        stored = times.get((spec.method, spec.dataset, grouped))
+        if stored is None:
+            stored = _model(spec, plan.shapes[spec.dataset], grouped)
+        else:
+            measured += 1
+        seconds += min(stored, limit)
+    total = sum(map(len, groups))
+    share = measured / len(left) if left else 1.0
+    return Estimate(total, total - len(left), seconds / max(1, jobs), share)
 
 
 def _times(records: Iterable[Record]) -> dict[tuple[str, str, bool], float]:

@@ -7,7 +7,7 @@ import platform
 import uuid
 from dataclasses import dataclass
 
-# A process on another host is taken for dead when it has been silent for so long.
+# A process that cannot be looked at is taken for dead after so many silent seconds.
 SILENCE = 120.0
 
 
@@ -23,17 +23,18 @@ class Owner:
     @classmethod
     def this_process(cls) -> Owner:
         pid = os.getpid()
-        return cls(uuid.uuid4().hex, platform.node(), pid, start_of(pid) or "")
+        return cls(uuid.uuid4().hex, platform.node(), pid, _start_of(pid) or "")
 
     def alive(self, seconds_silent: float) -> bool:
-        """Whether the process is there, or was heard of lately if it is elsewhere."""
-        if self.host != platform.node():
+        """Whether the process is there, or was heard of lately if one cannot look."""
+        # Windows has no way to ask for a process that does not disturb it.
+        if self.host != platform.node() or os.name == "nt":
             return seconds_silent < SILENCE
-        started = start_of(self.pid)
+        started = _start_of(self.pid)
         return started is not None and started == self.started
 
 
-def start_of(pid: int) -> str | None:
+def _start_of(pid: int) -> str | None:
     """When a process started, as the system counts it; None if there is no such one.
 
     Process numbers are used again; number and start together are not. Where the
@@ -48,6 +49,8 @@ def start_of(pid: int) -> str | None:
             return None
     except OSError:
         pass
+    if os.name == "nt":  # where signal 0 is a Ctrl-C
+        return ""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -76,6 +76,7 @@ def rank_methods(scores: ArrayLike, labels: Sequence[str]) -> Ranking:
             f"{n} datasets and {k} methods: ranks need at least two of each."
         )
     ranks = stats.rankdata(-table, axis=1).mean(axis=0)
+    nemenyi = stats.studentized_range.ppf(0.95, k, inf) / sqrt(2)
     order = np.argsort(ranks, kind="stable")
     names = [labels[i] for i in order]
     best = table[:, order[0]]
@@ -84,7 +85,7 @@ def rank_methods(scores: ArrayLike, labels: Sequence[str]) -> Ranking:
         ranks=tuple(float(ranks[i]) for i in order),
         n_datasets=n,
         friedman_p=_friedman(table),
-        critical_difference=_nemenyi(n, k),
+        critical_difference=float(nemenyi * sqrt(k * (k + 1) / (6 * n))),
         wilcoxon_p=_holm({labels[i]: _wilcoxon(best, table[:, i]) for i in order[1:]}),
     )
 
@@ -93,11 +94,6 @@ def _friedman(table: np.ndarray) -> float:
     if table.shape[1] < 3 or (table == table[:, :1]).all():
         return 1.0 if table.shape[1] > 2 else _wilcoxon(table[:, 0], table[:, 1])
     return float(stats.friedmanchisquare(*table.T).pvalue)
-
-
-def _nemenyi(n: int, k: int) -> float:
-    q = stats.studentized_range.ppf(0.95, k, inf) / sqrt(2)
-    return float(q * sqrt(k * (k + 1) / (6 * n)))
 
 
 def _wilcoxon(a: np.ndarray, b: np.ndarray) -> float:

@@ -14,18 +14,20 @@ default             the fixed parameters, nothing searched, labels not looked at
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
+from typing import Any
 
-from imvc.experiments._record import Entry
+from imvc.experiments._run_record import Entry
 
-SELECTIONS = (
-    "oracle-per-rate",
-    "oracle-one",
-    "oracle-per-draw",
-    "oracle-best-draw",
-    "default",
-)
+# Per dataset and label, what an oracle chooses for each of, and what it chooses.
+_ORACLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "oracle-per-rate": (("rate",), ("setting",)),
+    "oracle-one": ((), ("setting",)),
+    "oracle-per-draw": (("rate", "mask_seed", "seed"), ("setting",)),
+    "oracle-best-draw": (("rate", "mask_seed"), ("setting", "seed")),
+}
+SELECTIONS = (*_ORACLES, "default")
 
 
 def select(entries: Iterable[Entry], how: str, metric: str = "acc") -> list[Entry]:
@@ -61,22 +63,20 @@ def select(entries: Iterable[Entry], how: str, metric: str = "acc") -> list[Entr
         raise ValueError(
             f"selection {how!r} is unknown; there are: {', '.join(SELECTIONS)}."
         )
-    entries = list(entries)
     if how == "default":
         return [entry for entry in entries if entry.role == "default"]
-    grid = [entry for entry in entries if entry.role == "grid"]
-    if how == "oracle-per-rate":
-        return _best(grid, lambda e: (*_place(e), e.record.spec.rate), setting, metric)
-    if how == "oracle-one":
-        return _best(grid, _place, setting, metric)
-    if how == "oracle-per-draw":
-        return _best(grid, lambda e: (*_masked(e), e.record.spec.seed), setting, metric)
-    return _best(grid, _masked, lambda e: (setting(e), e.record.spec.seed), metric)
-
-
-def setting(entry: Entry) -> str:
-    """The parameters of an entry, as text that is equal for equal ones."""
-    return entry.record.spec.setting
+    chosen_for, chosen = _ORACLES[how]
+    places: dict[tuple, dict[tuple, list[Entry]]] = {}
+    for entry in entries:
+        if entry.role == "grid":
+            place = (entry.label, *_fields(entry, "dataset", *chosen_for))
+            choices = places.setdefault(place, {})
+            choices.setdefault(_fields(entry, *chosen), []).append(entry)
+    return [
+        entry
+        for choices in places.values()
+        for entry in max(choices.values(), key=lambda runs: _merit(runs, metric))
+    ]
 
 
 def chosen_settings(entries: Iterable[Entry]) -> dict[tuple[str, str, float], list]:
@@ -85,33 +85,12 @@ def chosen_settings(entries: Iterable[Entry]) -> dict[tuple[str, str, float], li
     for entry in entries:
         spec = entry.record.spec
         place = (spec.dataset, entry.label, spec.rate)
-        found[place][setting(entry)] = dict(spec.parameters)
+        found[place][spec.setting] = dict(spec.parameters)
     return {place: list(settings.values()) for place, settings in found.items()}
 
 
-def _place(entry: Entry) -> tuple[str, str]:
-    return entry.record.spec.dataset, entry.label
-
-
-def _masked(entry: Entry) -> tuple[str, str, float, int]:
-    return *_place(entry), entry.record.spec.rate, entry.record.spec.mask_seed
-
-
-def _best(
-    entries: Sequence[Entry],
-    place: Callable[[Entry], Hashable],
-    choice: Callable[[Entry], Hashable],
-    metric: str,
-) -> list[Entry]:
-    """Within every place, the entries of the choice with the best mean score."""
-    places: dict[Hashable, dict[Hashable, list[Entry]]] = {}
-    for entry in entries:
-        places.setdefault(place(entry), {}).setdefault(choice(entry), []).append(entry)
-    return [
-        entry
-        for choices in places.values()
-        for entry in max(choices.values(), key=lambda runs: _merit(runs, metric))
-    ]
+def _fields(entry: Entry, *names: str) -> tuple[Any, ...]:
+    return tuple(getattr(entry.record.spec, name) for name in names)
 
 
 def _merit(runs: Sequence[Entry], metric: str) -> tuple[int, float]:

@@ -7,11 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from imvc.experiments._config import RunSpec
-from imvc.experiments._estimate import Estimate, estimate
-from imvc.experiments._grid import Plan, group_runs
-from imvc.experiments._record import Record
-from imvc.experiments._store import RecordStore
+from imvc.experiments._records_file import RecordStore
+from imvc.experiments._run_record import Record
+from imvc.experiments._suite_plan import Group, Plan, unique_groups
 from imvc.experiments._worker import Limits, Pool
 
 _BEAT = 20.0  # seconds between signs of life
@@ -31,41 +29,6 @@ class Progress:
     runs: int
     done: int
     last: Record | None = None
-
-
-def unique_groups(plan: Plan) -> list[tuple[RunSpec, ...]]:
-    """The groups of a plan, each run once however many labels it stands under."""
-    specs = {run.spec.key: run.spec for run in plan.runs}
-    return group_runs(specs.values())
-
-
-def estimate_plan(
-    plan: Plan,
-    store: RecordStore | None = None,
-    *,
-    jobs: int = 1,
-    time_limit: float | None = None,
-) -> Estimate:
-    """How many runs are left and how long they will take.
-
-    Parameters
-    ----------
-    plan : Plan
-    store : RecordStore, optional
-        Where timings are taken from and what is done already.
-    jobs : int, default=1
-    time_limit : float, optional
-        Seconds per run; the suite's own by default.
-
-    Returns
-    -------
-    Estimate
-    """
-    limit = time_limit or plan.suite.time_limit
-    records = store.records() if store is not None else ()
-    return estimate(
-        unique_groups(plan), plan.shapes, records, jobs=jobs, time_limit=limit
-    )
 
 
 def run_plan(
@@ -120,12 +83,12 @@ def run_plan(
 
     threads = threads or max(1, (os.cpu_count() or 1) // jobs)
     home = None if data_home is None else os.fspath(data_home)
-    with Pool(jobs, threads=threads, data_home=home) as pool:
-        pool.work(_claimed(groups, store, limits), finish, _Heart(store).tick)
+    with Pool(jobs, limits, threads=threads, data_home=home) as pool:
+        pool.work(_claimed(groups, store), finish, _signs_of_life(store))
     return Progress(len(keys), len(store.done(keys)))
 
 
-def _claimed(groups, store: RecordStore, limits: Limits) -> Iterator:
+def _claimed(groups: list[Group], store: RecordStore) -> Iterator[Group]:
     """The groups that no one else has done or is doing, claimed one by one."""
     done = store.done(spec.key for group in groups for spec in group)
     for group in groups:
@@ -133,16 +96,17 @@ def _claimed(groups, store: RecordStore, limits: Limits) -> Iterator:
             continue
         free = store.claim(group)
         if free:
-            yield tuple(free), limits
+            yield tuple(free)
 
 
-class _Heart:
-    """A sign of life every now and then."""
+def _signs_of_life(store: RecordStore) -> Callable[[], None]:
+    """A function that, called often, tells other hosts now and then of this process."""
+    last = time.monotonic()
 
-    def __init__(self, store: RecordStore) -> None:
-        self._store, self._last = store, time.monotonic()
+    def tick() -> None:
+        nonlocal last
+        if time.monotonic() - last > _BEAT:
+            last = time.monotonic()
+            store.beat()
 
-    def tick(self) -> None:
-        if time.monotonic() - self._last > _BEAT:
-            self._last = time.monotonic()
-            self._store.beat()
+    return tick

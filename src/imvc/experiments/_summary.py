@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import nan
 from statistics import fmean, stdev
 
-from imvc.experiments._record import Entry, Record
+from imvc.experiments._run_record import Entry, Record
 
 STATUS_SIGNS = {"timeout": "time", "memory": "memory", "failed": "error"}
 
@@ -60,17 +60,13 @@ def summarize(
     dict
         (dataset, label) or (dataset, label, rate) to `Cell`, in order of appearance.
     """
-    read = value if callable(value) else _score(value)
+    read = value if callable(value) else lambda record: record.scores.get(value)
     places: dict[tuple, list[Record]] = defaultdict(list)
     for entry in entries:
         spec = entry.record.spec
         place = (spec.dataset, entry.label)
         places[(*place, spec.rate) if by_rate else place].append(entry.record)
     return {place: _cell(records, read) for place, records in places.items()}
-
-
-def _score(name: str) -> Callable[[Record], float | None]:
-    return lambda record: record.scores.get(name)
 
 
 def own_seconds(record: Record) -> float | None:

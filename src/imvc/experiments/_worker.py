@@ -11,15 +11,17 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from imvc.experiments._config import RunSpec
-from imvc.experiments._record import Record
-from imvc.experiments._run import failure, run_group
+from imvc.experiments._process_memory import resident
+from imvc.experiments._run_group import failure, run_group
+from imvc.experiments._run_record import Record
+from imvc.experiments._suite_plan import Group, load
 
 _BLAS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
@@ -28,19 +30,12 @@ _BLAS = (
 _LOOK = 0.02  # seconds between looks at the children
 _GB = 1e9
 
-Group = Sequence[RunSpec]
-
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take.
+    """What one run may take: seconds, and gigabytes of its process.
 
-    Parameters
-    ----------
-    seconds : float, optional
-        A group of runs may take as much as its runs together.
-    gigabytes : float, optional
-        Resident memory of the process that does the run.
+    A group of runs may take as much time as its runs together.
     """
 
     seconds: float | None = None
@@ -48,21 +43,23 @@ class Limits:
 
 
 class Pool:
-    """Child processes that do groups of runs.
-
-    Parameters
-    ----------
-    jobs : int
-        Children.
-    threads : int
-        Threads of each, BLAS and the method's own.
-    data_home : str, optional
-    """
+    """Child processes, each with so many threads, that do groups of runs."""
 
     def __init__(
-        self, jobs: int, *, threads: int = 1, data_home: str | None = None
+        self,
+        jobs: int,
+        limits: Limits,
+        *,
+        threads: int = 1,
+        data_home: str | None = None,
     ) -> None:
-        self._arguments = (threads, data_home)
+        if limits.gigabytes and not resident():
+            warnings.warn(
+                f"memory_limit={limits.gigabytes:g} cannot be kept: this system does "
+                f"not tell the memory of a process (/proc); runs go on without it.",
+                stacklevel=3,
+            )
+        self._arguments = (limits, threads, data_home)
         self._children: list[_Child] = []
         self._jobs = jobs
 
@@ -75,9 +72,9 @@ class Pool:
 
     def work(
         self,
-        groups: Iterator[tuple[Group, Limits]],
+        groups: Iterator[Group],
         finish: Callable[[list[Record]], None],
-        tick: Callable[[], None] = lambda: None,
+        tick: Callable[[], None],
     ) -> None:
         """Do all groups; ``finish`` gets the records of each as soon as it is done.
 
@@ -87,11 +84,11 @@ class Pool:
         exhausted = False
         while True:
             while not exhausted and (child := self._idle()) is not None:
-                item = next(groups, None)
-                if item is None:
+                group = next(groups, None)
+                if group is None:
                     exhausted = True
                 else:
-                    child.give(*item)
+                    child.give(group)
             busy = [child for child in self._children if child.group]
             if not busy:
                 if exhausted:
@@ -118,23 +115,23 @@ class Pool:
 class _Child:
     """The parent's side of one child process."""
 
-    def __init__(self, threads: int, data_home: str | None) -> None:
+    def __init__(self, limits: Limits, threads: int, data_home: str | None) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(
-            target=_serve, args=(other, threads, data_home, os.getpid()), daemon=True
+            target=_serve, args=(other, threads, data_home), daemon=True
         )
         with _environment(dict.fromkeys(_BLAS, str(threads))):
             self.process.start()
         other.close()
+        self.limits = limits
         self.group: Group = ()
-        self.limits = Limits()
         self.ready = False
         self.usable = True
         self.began = time.monotonic()
 
-    def give(self, group: Group, limits: Limits) -> None:
-        self.group, self.limits, self.began = group, limits, time.monotonic()
+    def give(self, group: Group) -> None:
+        self.group, self.began = group, time.monotonic()
         with suppress(OSError):  # a child that is dead already is found by `look`
             self.pipe.send(group)
 
@@ -150,17 +147,14 @@ class _Child:
                 return message
         except (EOFError, OSError):
             return self._end("failed", self._cause())
-        seconds = self.limits.seconds
-        if self.ready and seconds and self._seconds() > seconds * len(self.group):
+        seconds, gigabytes = self.limits.seconds, self.limits.gigabytes
+        passed = time.monotonic() - self.began
+        if self.ready and seconds and passed > seconds * len(self.group):
             runs = f" for each of {len(self.group)} runs" if len(self.group) > 1 else ""
             return self._end("timeout", f"longer than {seconds:g} s{runs}")
-        size = self.limits.gigabytes
-        if size and resident(self.process.pid) > size * _GB:
-            return self._end("memory", f"more than {size:g} GB of memory")
+        if gigabytes and resident(self.process.pid) > gigabytes * _GB:
+            return self._end("memory", f"more than {gigabytes:g} GB of memory")
         return None
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self.began
 
     def _end(self, status: str, reason: str) -> list[Record]:
         group, self.group, self.usable = self.group, (), False
@@ -172,8 +166,9 @@ class _Child:
         code = self.process.exitcode
         if code is None or code >= 0:
             return f"the process ended by itself with code {code}"
-        hint = ", as a system short of memory does" if -code == signal.SIGKILL else ""
-        return f"the process was killed by {signal.Signals(-code).name}{hint}"
+        name = signal.Signals(-code).name
+        hint = ", as a system short of memory does" if name == "SIGKILL" else ""
+        return f"the process was killed by {name}{hint}"
 
     def stop(self) -> None:
         self.usable = False
@@ -182,22 +177,13 @@ class _Child:
         self.pipe.close()
 
 
-def resident(pid: int | None) -> int:
-    """Resident memory of a process in bytes; 0 where the system does not tell."""
-    with suppress(OSError, ValueError), open(f"/proc/{pid}/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return 0
-
-
-def _serve(pipe: Connection, threads: int, data_home: str | None, parent: int) -> None:
+def _serve(pipe: Connection, threads: int, data_home: str | None) -> None:
     """The child: do groups until the pipe closes."""
     from threadpoolctl import threadpool_limits
 
-    from imvc.experiments._grid import load
-
     # Ctrl-C reaches the whole group of processes; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_die_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     pipe.send("ready")
     data: Any = None
     name = None
@@ -216,11 +202,12 @@ def _serve(pipe: Connection, threads: int, data_home: str | None, parent: int) -
             pipe.send(records)
 
 
-def _die_with(parent: int) -> None:
+def _die_with_parent() -> None:
     """End this process when its parent is gone, even in the middle of a run."""
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os._exit(1)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

@@ -22,18 +22,8 @@ def view_agreement(views: IncompleteViews, v: int, labels: np.ndarray) -> float:
     frequent label of its ten nearest others in view `v`. Vote and truth never share a
     sample, so a view of noise has 0 whatever its width. Against a cross-validated ridge
     classifier and nearest centroids this was the best reader of views whose clusters
-    are not round (digits: 0.84 against 0.80 and 0.74, mean of five views).
-
-    Parameters
-    ----------
-    views : IncompleteViews
-    v : int
-    labels : ndarray of int64, shape (n_samples,)
-
-    Returns
-    -------
-    float
-        0 to 1; 0 where the view has seen one cluster only.
+    are not round (digits: 0.84 against 0.80 and 0.74, mean of five views). From 0 to 1;
+    0 where the view has seen one cluster only.
     """
     rng = np.random.default_rng(0)
     rows = views.rows(v)

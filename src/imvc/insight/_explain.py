@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from imvc._plain import plain
 from imvc.insight._agreement import view_agreement
-from imvc.insight._columns import GroupMoments, feature_name, group_moments
 from imvc.insight._fitted import check_same_samples, model_views
+from imvc.insight._view_columns import GroupMoments, feature_name, group_moments
 from imvc.metrics import pattern_leakage
 from imvc.scale import threaded_map
 from imvc.views import IncompleteViews
@@ -113,13 +114,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in the types of JSON."""
-        return {
-            "clusters": [asdict(cluster) for cluster in self.clusters],
-            "features": [asdict(effect) for effect in self.features],
-            "views": [asdict(view) for view in self.views],
-            "pattern_leakage": self.pattern_leakage,
-            "leakage_warning": self.leakage_warning,
-        }
+        return plain(asdict(self), otherwise=float)  # a mean may be infinite
 
 
 def explain(

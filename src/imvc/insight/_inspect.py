@@ -1,17 +1,11 @@
 """inspect: what was observed where, before anything is clustered."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from imvc.insight._columns import (
-    column_digests,
-    column_ranges,
-    feature_name,
-    group_moments,
-    row_lengths,
-)
+from imvc._plain import plain
 from imvc.insight._inspect_text import inspection_text
 from imvc.insight._inspect_warnings import (
     coverage_warnings,
@@ -19,6 +13,13 @@ from imvc.insight._inspect_warnings import (
     scale_warnings,
 )
 from imvc.insight._upset import upset_svg
+from imvc.insight._view_columns import (
+    column_digests,
+    column_ranges,
+    feature_name,
+    group_moments,
+    row_lengths,
+)
 from imvc.views import IncompleteViews, JoinReport, as_views
 
 __all__ = ["Inspection", "PatternCount", "ViewSummary", "inspect"]
@@ -98,39 +99,9 @@ class Inspection:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in the types of JSON."""
-        join = self.join
-        return {
-            "n_samples": self.n_samples,
-            "n_complete": self.n_complete,
-            "views": [
-                {
-                    "name": view.name,
-                    "n_features": view.n_features,
-                    "n_observed": view.n_observed,
-                    "constant": list(view.constant),
-                    "duplicates": [list(group) for group in view.duplicates],
-                    "row_norm": view.row_norm,
-                    "sd_range": list(view.sd_range),
-                    "nonzero_share": view.nonzero_share,
-                    "zero_rows": view.zero_rows,
-                }
-                for view in self.views
-            ],
-            "patterns": [
-                {"views": list(p.views), "count": p.count} for p in self.patterns
-            ],
-            "overlap": self.overlap.tolist(),
-            "join": None
-            if join is None
-            else {
-                "n_samples": join.n_samples,
-                "ids_per_table": dict(join.ids_per_table),
-                "in_all": join.in_all,
-                "shared_by": {str(k): n for k, n in join.shared_by.items()},
-                "unmatched": dict(join.unmatched),
-            },
-            "warnings": list(self.warnings),
-        }
+        found = {"n_samples": self.n_samples, "n_complete": self.n_complete}
+        found |= asdict(self) | {"overlap": self.overlap.tolist()}
+        return plain(found, otherwise=float)  # a scale may be infinite
 
     def to_svg(self) -> str:
         """A picture of the patterns: one self-contained SVG, light and dark."""

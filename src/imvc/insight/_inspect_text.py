@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from imvc.methods._compare import aligned
+from imvc._plain import aligned
 
 if TYPE_CHECKING:
     from imvc.insight._inspect import Inspection

@@ -44,15 +44,8 @@ _STYLE = """
 def upset_svg(found: Inspection) -> str:
     """Bars of pattern counts above a matrix of dots, sizes of views to the left.
 
-    Parameters
-    ----------
-    found : Inspection
-
-    Returns
-    -------
-    str
-        A whole SVG document without external references. Colours follow the reader's
-        light or dark setting; every mark has a title that a pointer shows.
+    A whole SVG document without external references. Colours follow the reader's light
+    or dark setting; every mark has a title that a pointer shows.
     """
     shown = found.patterns[:_PATTERNS]
     rest = found.patterns[_PATTERNS:]

@@ -6,7 +6,7 @@ form its group. The graph rows of a group stand side by side, Z_p = [Z_v : v in 
 grow with the number of samples, and it adds up over blocks of rows.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ __all__ = [
     "RANK_TOL",
     "LargeGroup",
     "PatternGrams",
+    "PatternMap",
     "SmallGroup",
     "fix_signs",
     "group_rows",
@@ -302,6 +303,17 @@ class PatternGrams:
         ]
         return sum(parts, np.zeros(self.sizes[v]))
 
+    def normalized(self, n_views):
+        """Statistics of Z_v D_v^{-1/2}, D_v the degrees of the anchors; the scales.
+
+        Columns behind those of the first ``n_views`` views stay as they are.
+        """
+        scales = [
+            inverse_sqrt(self.column_sums(v)) if v < n_views else np.ones(self.sizes[v])
+            for v in range(len(self.sizes))
+        ]
+        return self.scaled(scales), scales
+
     def scaled(self, scales):
         """The statistics of Z_v diag(scales[v])."""
         return PatternGrams(
@@ -311,6 +323,55 @@ class PatternGrams:
                 for p, group in self.groups.items()
             },
         )
+
+
+@dataclass(frozen=True)
+class PatternMap:
+    """A linear function of graph rows, one per pattern: y = z C_p.
+
+    Parameters
+    ----------
+    coefficients : dict
+        Pattern -> C_p (M_p, d), for the patterns that it was learnt on.
+    feedback, inputs : lists of (d, d) and (m_v, d)
+        A step y <- y R_p + z J_p on a single sample, with R_p and J_p collected from
+        the views of p: its fixed point serves patterns that were never seen.
+    averaged : bool
+        Whether views enter R_p and J_p by their mean or their sum.
+    """
+
+    coefficients: dict
+    feedback: list
+    inputs: list
+    averaged: bool = False
+
+    def __call__(self, p):
+        """C_p; from the step where the pattern is new."""
+        if p in self.coefficients:
+            return self.coefficients[p]
+        R, J = sum(self.feedback[v] for v in p), np.vstack([self.inputs[v] for v in p])
+        if self.averaged:
+            R, J = R / len(p), J / len(p)
+        return np.linalg.lstsq((np.eye(len(R)) - R).T, J.T)[0].T
+
+    def scaled(self, scales):
+        """The same function of graph rows whose columns were not yet scaled."""
+        return replace(
+            self,
+            coefficients={
+                p: np.concatenate([scales[v] for v in p])[:, None] * C
+                for p, C in self.coefficients.items()
+            },
+            inputs=[s[:, None] * J for s, J in zip(scales, self.inputs)],
+        )
+
+    def of_views(self, n_views):
+        """The same function of the first ``n_views`` views alone."""
+        kept = {}
+        for p, C in self.coefficients.items():
+            views = tuple(v for v in p if v < n_views)
+            kept[views] = C[: sum(len(self.inputs[v]) for v in views)]
+        return replace(self, coefficients=kept)
 
 
 def pattern_grams(groups, sizes):

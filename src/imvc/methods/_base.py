@@ -1,4 +1,10 @@
-"""What all methods share: validation, the walk from views to labels, attributes."""
+"""What all methods share: validation, the walk from views to labels, attributes.
+
+    fit -> _fit: check -> forget an earlier fit -> remember the views -> _learn -> tell
+
+`_learn` sets ``embedding_``, ``labels_`` and the rest; most methods have it from
+`EmbeddingClusterer` and only say how samples are embedded.
+"""
 
 import logging
 import sys
@@ -6,17 +12,28 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import kmeans
+from imvc.methods._parameters import (
+    Callback,
+    Count,
+    Seed,
+    Verbosity,
+    estimator,
+    positional,
+)
+from imvc.methods.persistence import read_model, write_model
 from imvc.metrics import pattern_leakage
 from imvc.scale import threaded_map
-from imvc.views import as_views
+from imvc.views import ViewSchema, as_views
 
 logger = logging.getLogger(__name__)
 
@@ -36,29 +53,56 @@ def warn_user(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
-    """Base of all methods: views -> embedding -> k-means -> labels.
+def check_at_most(name, value, most, what, remedy="lower it"):
+    """Refuse a parameter that is larger than the data allow."""
+    if value > most:
+        raise ValueError(f"{name}={value} exceeds {what}, {most}; {remedy}.")
 
-    A method stores its parameters in ``__init__`` and implements ``_embed``.
+
+@estimator
+class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of all methods; documents what several of them share.
+
+    Parameters
+    ----------
+    n_clusters : int
+    n_init : int, default=20
+        k-means starts.
+    max_iter : int, default=100
+    n_jobs : int, optional
+        Threads; None uses all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None
+    verbose : int, default=0
+        1 writes stages, 2 also iterations, to standard error.
+    callback : callable, optional
+        Called as ``callback(iteration, objective)``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int64, shape (n_samples,)
+    n_iter_ : int
+    converged_ : bool
+    cluster_centers_ : ndarray of shape (n_clusters, columns of the embedding)
+        k-means centres.
+    inertia_ : float
+        Sum of squared distances to the own centre.
+    pattern_leakage_ : float
+        Adjusted mutual information of ``labels_`` and the missing pattern; near 0 is
+        good, a high value says that the clusters follow what is missing.
+    n_features_in_ : tuple of int
+        Features of each view.
+    view_names_ : tuple of str
+    sample_ids_ : ndarray or None
+        Ids of the samples, where they have some.
+    stage_seconds_ : dict
+        Seconds that each stage of the fit took.
     """
 
-    _row_normalize = False  # methods without the parameter: as their paper says
-
-    @abstractmethod
-    def _embed(self, views, rng, map):
-        """Embed the samples and set ``objective_``, ``n_iter_`` and ``converged_``.
-
-        Parameters
-        ----------
-        views : IncompleteViews
-        rng : RandomState
-        map : callable
-            Runs a function over blocks on the workers of this fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, d)
-        """
+    n_clusters: Count = positional()
+    n_init: Count = 20
+    random_state: Seed = None
+    verbose: Verbosity = 0
+    callback: Callback = None
 
     def fit(self, Xs, y=None, *, mask=None):
         """Cluster the samples.
@@ -77,76 +121,56 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self
         """
         self._validate_params()
-        views = as_views(Xs, mask)
-        self._check_against(views)
-        self._forget()
-        self._remember(views)
-        rng = check_random_state(self.random_state)
-        with threaded_map(getattr(self, "n_jobs", None)) as map:
-            self.embedding_ = self._embed_shuffled(views, rng, map)
-            with self._stage("kmeans"):
-                self._partition(draw_seed(rng), map)
-        self._conclude(views, pattern_leakage(self.labels_, views.mask))
-        return self
-
-    def _embed_shuffled(self, views, rng, map):
-        """`_embed`, on shuffled samples for methods whose result depends on order."""
-        if not getattr(self, "shuffle", False):
-            return self._embed(views, rng, map)
-        order = rng.permutation(views.n_samples)
-        shuffled = self._embed(views.select(order), rng, map)
-        embedding = np.empty_like(shuffled)
-        embedding[order] = shuffled
-        return embedding
+        return self._fit(as_views(Xs, mask))
 
     def fit_predict(self, Xs, y=None, *, mask=None):
         """Cluster the samples and return their labels; parameters as in `fit`."""
         return self.fit(Xs, mask=mask).labels_
 
-    def _check_against(self, views):
+    def _fit(self, data):
+        """The one way from data, wherever they are, to labels."""
+        self._check_against(data)
+        self._forget()
+        self._remember(data)
+        self._learn(data, check_random_state(self.random_state))
+        self._tell(data)
+        return self
+
+    @abstractmethod
+    def _learn(self, data, rng):
+        """Embed and cluster the samples; set the attributes that `fit` promises."""
+
+    def _check_against(self, data):
         """Compare the parameters with the data; methods may check more."""
-        if self.n_clusters > views.n_samples:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} exceeds the number of samples, "
-                f"{views.n_samples}; lower it."
-            )
+        check_at_most(
+            "n_clusters", self.n_clusters, data.n_samples, "the number of samples"
+        )
 
     def _forget(self):
         """Drop what an earlier fit left, so that nothing stale survives."""
         for name in [a for a in vars(self) if a.endswith("_") and a[0] != "_"]:
             delattr(self, name)
 
-    def _remember(self, views):
-        self.n_features_in_ = views.n_features
-        self.n_views_in_ = views.n_views
-        self.view_names_ = views.names
-        self._schema = views.schema
-        self.sample_ids_ = views.sample_ids
+    def _remember(self, data):
+        self.n_features_in_ = data.n_features
+        self.n_views_in_ = data.n_views
+        self.view_names_ = data.names
+        self._schema = data.schema
+        self.sample_ids_ = data.sample_ids
         self.stage_seconds_ = {}
 
-    def _partition(self, seed, map):
-        """k-means on the embedding: sets ``labels_`` and ``cluster_centers_``."""
-        result = kmeans(
-            self._clustering_space(self.embedding_),
-            self.n_clusters,
-            n_init=self.n_init,
-            random_state=seed,
-            map=map,
-        )
-        self.labels_, self.cluster_centers_ = result.labels, result.centers
-        self.inertia_ = result.inertia
+    def _record(self, objective, converged):
+        """Set the history of an iteration."""
+        self.objective_, self.n_iter_ = np.array(objective), len(objective)
+        self.converged_ = converged
 
-    def _clustering_space(self, Y):
-        normalize = getattr(self, "row_normalize", self._row_normalize)
-        return unit_rows(Y) if normalize else Y
-
-    def _conclude(self, views, leakage):
-        self.pattern_leakage_ = leakage
+    def _tell(self, data):
+        """Sum up the fit in the log; warn if it did not converge."""
         self._log(
             "%s: %d samples, %d views, %d iterations, pattern leakage %.3f",
             type(self).__name__,
-            views.n_samples,
-            views.n_views,
+            data.n_samples,
+            data.n_views,
             self.n_iter_,
             self.pattern_leakage_,
         )
@@ -188,3 +212,133 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+class EmbeddingClusterer(MultiViewClusterer):
+    """Base of the methods that embed all samples at once: then k-means."""
+
+    _row_normalize = False  # whether k-means sees rows of length one
+
+    def _clustering_space(self, Y):
+        return unit_rows(Y) if self._row_normalize else Y
+
+    @abstractmethod
+    def _embed(self, views, rng):
+        """Embedding (n_samples, d) of IncompleteViews.
+
+        Sets ``objective_``, ``n_iter_`` and ``converged_``.
+        """
+
+    def _learn(self, views, rng):
+        with threaded_map() as map:
+            self.embedding_ = self._embed_shuffled(views, rng)
+            with self._stage("kmeans"):
+                self._partition(draw_seed(rng), map)
+        self.pattern_leakage_ = pattern_leakage(self.labels_, views.mask)
+
+    def _embed_shuffled(self, views, rng):
+        """`_embed`, on shuffled samples for methods whose result depends on order."""
+        if not getattr(self, "shuffle", False):
+            return self._embed(views, rng)
+        order = rng.permutation(views.n_samples)
+        shuffled = self._embed(views.select(order), rng)
+        embedding = np.empty_like(shuffled)
+        embedding[order] = shuffled
+        return embedding
+
+    def _partition(self, seed, map):
+        """k-means on the embedding: sets ``labels_`` and ``cluster_centers_``."""
+        result = kmeans(
+            self._clustering_space(self.embedding_),
+            self.n_clusters,
+            n_init=self.n_init,
+            random_state=seed,
+            map=map,
+        )
+        self.labels_, self.cluster_centers_ = result.labels, result.centers
+        self.inertia_ = result.inertia
+
+
+class InductiveMixin(metaclass=ABCMeta):
+    """The verbs of methods whose embedding is a function of the sample alone."""
+
+    fit: Any
+
+    @abstractmethod
+    def _transform(self, Xs, mask):
+        """Embedding of samples by what was learnt in `fit`."""
+
+    @abstractmethod
+    def _predict(self, Xs, mask):
+        """Clusters of samples by what was learnt in `fit`."""
+
+    @abstractmethod
+    def _get_state(self):
+        """What is needed beside public attributes: (arrays, JSON values)."""
+
+    @abstractmethod
+    def _set_state(self, arrays, values):
+        """The inverse of `_get_state`."""
+
+    def transform(self, Xs, *, mask=None):
+        """Embed samples, new ones or those of the fit.
+
+        Parameters
+        ----------
+        Xs : as in `fit`
+            The views of the fit in their order (or a dict with their names); None for
+            a view that no sample has. Any combination of views, seen in training or
+            not, will do.
+        mask : array-like of bool, shape (n_samples, n_views), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples, embedding_dim)
+        """
+        check_is_fitted(self)
+        return self._transform(Xs, mask)
+
+    def predict(self, Xs, *, mask=None):
+        """Nearest cluster of samples, new ones or those of the fit.
+
+        Parameters
+        ----------
+        Xs, mask : as in `transform`
+
+        Returns
+        -------
+        ndarray of int64, shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._predict(Xs, mask)
+
+    def fit_transform(self, Xs, y=None, *, mask=None):
+        """Fit and return ``embedding_``; parameters as in `fit`."""
+        return self.fit(Xs, mask=mask).embedding_
+
+    def save(self, path):
+        """Write the fitted model to one file (arrays and JSON, no pickle), atomically.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The callback and a ``random_state`` that is not an int are not kept.
+        """
+        check_is_fitted(self)
+        write_model(self, path, *self._get_state())
+
+    @classmethod
+    def load(cls, path):
+        """Read a model that `save` wrote.
+
+        A file that is truncated, altered, of another class or from a newer version is
+        refused with an error that says so.
+        """
+        model, arrays, values = read_model(cls, path)
+        model._schema = ViewSchema(
+            tuple(model.view_names_),
+            tuple(int(d) for d in model.n_features_in_),
+            tuple(None if f is None else tuple(f) for f in values["feature_names"]),
+        )
+        model._set_state(arrays, values)
+        return model

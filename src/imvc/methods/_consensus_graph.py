@@ -5,33 +5,29 @@ chosen sample, the seed, to every anchor.
 """
 
 from abc import abstractmethod
-from numbers import Integral, Real
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._procrustes import left_singular_vectors
-from imvc.methods._base import MultiViewClusterer
+from imvc.methods._base import EmbeddingClusterer
+from imvc.methods._parameters import Count, NonNegative, estimator
 
 # Exponent of r_v^2 in the view weights: 1/r_v as published programs, 1/r_v^2 exactly.
 POWERS = {"release": 0.5, "exact": 1.0}
 
 
-class ConsensusGraphClusterer(MultiViewClusterer):
+@estimator
+class ConsensusGraphClusterer(EmbeddingClusterer):
     """Base of the methods with one graph Z over all samples, embedded by its SVD."""
 
-    _parameter_constraints: dict = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "seeds": [StrOptions({"first", "complete", "random"}), "array-like"],
-        "weight_update": [StrOptions(set(POWERS))],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
+    seeds: Literal["first", "complete", "random"] | Annotated[Any, "array-like"] = (
+        "first"
+    )
+    weight_update: Literal["release", "exact"] = "release"
+    max_iter: Count = 51
+    tol: NonNegative = 1e-3
 
     @abstractmethod
     def _n_anchors(self):
@@ -46,7 +42,7 @@ class ConsensusGraphClusterer(MultiViewClusterer):
         if not isinstance(self.seeds, str):
             check_seeds(self.seeds, self._n_anchors(), views.n_samples)
 
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         m, k = self._n_anchors(), self.n_clusters
         X = [unit_rows(views.observed(v)) for v in range(views.n_views)]
         rows = [views.rows(v) for v in range(views.n_views)]

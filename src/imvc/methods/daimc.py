@@ -14,18 +14,17 @@ M. Hu, S. Chen, "Doubly Aligned Incomplete Multi-view Clustering", IJCAI 2018,
 """
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
-from sklearn.utils._param_validation import Interval
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._factor import factor_residual, solve_low_rank_sylvester
 from imvc.kernels._filled_kmeans import filled_kmeans
-from imvc.methods._base import MultiViewClusterer
+from imvc.methods._base import EmbeddingClusterer
+from imvc.methods._parameters import Count, NonNegative, Positive, estimator
 
 _STARTS = 20  # k-means starts per view
 _START_ROWS = 2_000  # samples, at least 20 a cluster, that these run on
@@ -38,7 +37,8 @@ _FLOOR = 1e-10  # of the denominators of V's update
 _BLOCK_ENTRIES = 1 << 16  # rows x (views x clusters) of V's update that stay in cache
 
 
-class DAIMC(MultiViewClusterer):
+@estimator
+class DAIMC(EmbeddingClusterer):
     """Doubly aligned incomplete multi-view clustering (DAIMC).
 
     A weighted semi-non-negative factorisation of all views with one shared embedding
@@ -62,20 +62,11 @@ class DAIMC(MultiViewClusterer):
         Scale the rows of V to length one on the way to k-means: only their direction
         carries the cluster. False, as in the authors' program, lets a few long rows
         make clusters of their own.
-    n_init : int, default=20
-        k-means starts on the embedding.
-    max_iter : int, default=30
     tol : float, default=1e-4
         Stop when the relative change of the objective falls below.
-    random_state : int, RandomState instance or None
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
-    callback : callable, optional
-        Called as ``callback(iteration, objective)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         V, non-negative; its columns sum to one.
     bases_ : list of ndarray, (n_features[v], n_clusters)
@@ -85,11 +76,6 @@ class DAIMC(MultiViewClusterer):
     objective_ : ndarray of shape (n_iter_,)
         After every iteration. It may rise slightly, since scaling the columns of V to
         sum one changes the alignment.
-    n_iter_, converged_ : int, bool
-    cluster_centers_, inertia_ : ndarray, float
-    pattern_leakage_ : float
-        Adjusted mutual information of ``labels_`` and the missing pattern.
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -105,48 +91,17 @@ class DAIMC(MultiViewClusterer):
     (200, 3)
     """
 
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "beta": [Interval(Real, 0, None, closed="neither")],
-        "match_clusters": ["boolean"],
-        "row_normalize": ["boolean"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
+    alpha: NonNegative = 1e-4
+    beta: Positive = 1e4
+    match_clusters: bool = False
+    row_normalize: bool = False
+    max_iter: Count = 30
+    tol: NonNegative = 1e-4
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        alpha=1e-4,
-        beta=1e4,
-        match_clusters=False,
-        row_normalize=False,
-        n_init=20,
-        max_iter=30,
-        tol=1e-4,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.alpha = alpha
-        self.beta = beta
-        self.match_clusters = match_clusters
-        self.row_normalize = row_normalize
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    def _clustering_space(self, Y):
+        return unit_rows(Y) if self.row_normalize else Y
 
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         X = [unit_rows(views.observed(v)) for v in range(views.n_views)]
         with self._stage("start"):
             start = first_factors(

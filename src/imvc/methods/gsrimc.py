@@ -20,10 +20,9 @@ small enough to stay in the cache.
 """
 
 import warnings
-from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
@@ -37,15 +36,17 @@ from imvc.kernels._laplacian import (
 from imvc.kernels._shrink import shrink_groups
 from imvc.kernels._simplex import project_simplex
 from imvc.kernels._tensor import shrink_tensor_svd
-from imvc.methods._base import MultiViewClusterer
+from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._free_memory import check_memory
+from imvc.methods._parameters import Count, NonNegative, Positive, estimator
 
 _MU, _RHO, _MU_MAX = 2.0, 1.2, 1e10  # first penalty, its growth, its bound
 _RANK_WEIGHT = 4.0  # of ||Z||_T; implied by the release, whose parameters assume it
 _COLLAPSED = 1e-2  # eigenvalues of a healthy graph's clusters lie well above this
 
 
-class GSRIMC(MultiViewClusterer):
+@estimator
+class GSRIMC(EmbeddingClusterer):
     """Graph structure refining for incomplete multi-view clustering (GSRIMC).
 
     The nearest-neighbour graph of every view is completed to all samples, such that
@@ -54,7 +55,6 @@ class GSRIMC(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
     n_neighbors : int, default=20
         Neighbours in the graphs of the views.
     error_weight : float, optional
@@ -70,32 +70,19 @@ class GSRIMC(MultiViewClusterer):
     shuffle : bool, default=True
         Shuffle the samples first, with `random_state`. The low-rank step depends on
         their order, and samples sorted by class would be given away.
-    n_init : int, default=50
-        k-means starts.
-    max_iter : int, default=120
     tol : float, default=1e-6
         Stop when no entry of S - Z - E, or of the change of Z, is larger.
-    random_state : int, RandomState instance or None
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
     callback : callable, optional
         Called as ``callback(iteration, residual)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Eigenvectors of the refined graph; rows are scaled to length one for k-means.
     eigenvalues_ : ndarray of shape (n_clusters,)
         Theirs. Where one is near 0 the graph has collapsed, and a warning says so.
     objective_ : ndarray of shape (n_iter_,)
         The residual max(|S - Z - E|, |Z - Z_previous|), which must vanish.
-    n_iter_, converged_ : int, bool
-    cluster_centers_, inertia_ : ndarray, float
-        Of k-means.
-    pattern_leakage_ : float
-        Adjusted mutual information of ``labels_`` and the missing pattern.
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -114,55 +101,17 @@ class GSRIMC(MultiViewClusterer):
     """
 
     _row_normalize = True
+    n_neighbors: Count = 20
+    error_weight: Positive | None = None
+    fidelity: NonNegative = 1.0
+    coupling: NonNegative = 0.1
+    eigenvectors: Literal["algebraic", "magnitude"] = "algebraic"
+    shuffle: bool = True
+    n_init: Count = 50
+    max_iter: Count = 120
+    tol: NonNegative = 1e-6
 
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "error_weight": [Interval(Real, 0, None, closed="neither"), None],
-        "fidelity": [Interval(Real, 0, None, closed="left")],
-        "coupling": [Interval(Real, 0, None, closed="left")],
-        "eigenvectors": [StrOptions({"algebraic", "magnitude"})],
-        "shuffle": ["boolean"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
-
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        n_neighbors=20,
-        error_weight=None,
-        fidelity=1.0,
-        coupling=0.1,
-        eigenvectors="algebraic",
-        shuffle=True,
-        n_init=50,
-        max_iter=120,
-        tol=1e-6,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.error_weight = error_weight
-        self.fidelity = fidelity
-        self.coupling = coupling
-        self.eigenvectors = eigenvectors
-        self.shuffle = shuffle
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         n = views.n_samples
         check_memory(8 * 8 * views.n_views * n**2, f"GSRIMC on {n} samples")
         with self._stage("graphs"):

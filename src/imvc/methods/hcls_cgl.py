@@ -18,13 +18,11 @@ A_v, H_v and E are symmetric, so the code finds S' row by row.
 """
 
 import warnings
-from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices, squared_distances
@@ -35,14 +33,22 @@ from imvc.kernels._laplacian import (
     mean_distance,
 )
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
-from imvc.methods._base import MultiViewClusterer
+from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._free_memory import check_memory
+from imvc.methods._parameters import (
+    AboveOne,
+    Count,
+    NonNegative,
+    Positive,
+    estimator,
+)
 
 _NULL_TOL = 1e-6  # eigenvalues up to here count as the null space, as in the release
 _MIN_ITER = 4  # before this the release does not stop
 
 
-class HCLSCGL(MultiViewClusterer):
+@estimator
+class HCLSCGL(EmbeddingClusterer):
     """Consensus graph learning from highly confident local structure (HCLS-CGL).
 
     Every view gives a nearest-neighbour graph of its observed samples and, for every
@@ -52,7 +58,6 @@ class HCLSCGL(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
     n_neighbors : int, default=5
         Neighbours in the graphs A_v of the views (k1).
     n_confidence_neighbors : int, default=5
@@ -68,20 +73,11 @@ class HCLSCGL(MultiViewClusterer):
     projection : {"euclidean", "exact"}
         How S is found: project its unconstrained minimiser on the simplex, as the
         authors' program does, or minimise exactly under the constraint.
-    n_init : int, default=20
-        k-means starts.
-    max_iter : int, default=100
     tol : float, default=1e-6
         Stop when the objective changes by less (absolute), after four iterations.
-    random_state : int, RandomState instance or None
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
-    callback : callable, optional
-        Called as ``callback(iteration, objective)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         F, with orthonormal columns; its rows are scaled to length one for k-means.
     graph_ : csr_matrix of shape (n_samples, n_samples)
@@ -89,12 +85,6 @@ class HCLSCGL(MultiViewClusterer):
     view_weights_ : ndarray of shape (n_views,)
         alpha.
     objective_ : ndarray of shape (n_iter_,)
-    n_iter_, converged_ : int, bool
-    cluster_centers_, inertia_ : ndarray, float
-        Of k-means.
-    pattern_leakage_ : float
-        Adjusted mutual information of ``labels_`` and the missing pattern.
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -113,55 +103,16 @@ class HCLSCGL(MultiViewClusterer):
     """
 
     _row_normalize = True
+    n_neighbors: Count = 5
+    n_confidence_neighbors: Count = 5
+    ridge: Positive = 1e-4
+    spectral_weight: NonNegative = 1e-3
+    weight_exponent: AboveOne = 2.0
+    projection: Literal["euclidean", "exact"] = "euclidean"
+    max_iter: Count = 100
+    tol: NonNegative = 1e-6
 
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_confidence_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "spectral_weight": [Interval(Real, 0, None, closed="left")],
-        "weight_exponent": [Interval(Real, 1, None, closed="neither")],
-        "projection": [StrOptions({"euclidean", "exact"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
-
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        n_neighbors=5,
-        n_confidence_neighbors=5,
-        ridge=1e-4,
-        spectral_weight=1e-3,
-        weight_exponent=2.0,
-        projection="euclidean",
-        n_init=20,
-        max_iter=100,
-        tol=1e-6,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.n_confidence_neighbors = n_confidence_neighbors
-        self.ridge = ridge
-        self.spectral_weight = spectral_weight
-        self.weight_exponent = weight_exponent
-        self.projection = projection
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         n = views.n_samples
         # Where S or its factors are not sparse: the Laplacian and LAPACK's copies.
         check_memory(3 * 8 * n**2, f"HCLS-CGL on {n} samples")

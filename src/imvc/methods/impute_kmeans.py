@@ -10,38 +10,36 @@ No paper; what everybody tries first. Specification: docs/methods/impute_kmeans.
 
 from dataclasses import dataclass
 from functools import reduce
-from numbers import Integral
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import column_moments, merge_moments, unit_rows
 from imvc.kernels._distances import block_slices
+from imvc.kernels._kmeans import assign, kmeans
+from imvc.methods._base import InductiveMixin, MultiViewClusterer, draw_seed
 from imvc.methods._free_memory import check_memory
-from imvc.methods._inductive import InductiveClusterer
-from imvc.scale import map_observed
+from imvc.methods._parameters import estimator
+from imvc.metrics import pattern_leakage
+from imvc.scale import map_observed, threaded_map
+from imvc.views import as_views
 
 
-class ImputeKMeans(InductiveClusterer):
+@estimator
+class ImputeKMeans(InductiveMixin, MultiViewClusterer):
     """k-means on all views side by side, missing ones at the mean of the others.
 
     The floor: a method that does not beat it has learnt nothing from the views.
 
     Parameters
     ----------
-    n_clusters : int
     scale : {"unit", "standard"} or None, default="unit"
         What makes the views comparable. "unit": every sample of a view to length one,
         so that all views weigh alike whatever their width, as in the other methods.
         "standard": every feature to mean zero and deviation one, so that a view weighs
         by its number of features. None: features as they are, so that the view with
         the largest variance decides.
-    n_init : int, default=20
-        k-means starts.
-    n_jobs : int, optional
-        Threads; None uses all cores. The result does not depend on it.
-    random_state : int, RandomState instance or None
     verbose : int, default=0
         1 writes stages, 2 also the objective, to standard error.
     callback : callable, optional
@@ -49,14 +47,11 @@ class ImputeKMeans(InductiveClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, sum of n_features)
         The scaled views side by side, imputed; dense.
     means_ : list of ndarray, (n_features[v],)
         What stands for a missing sample: the mean of the scaled observed rows.
     cluster_centers_ : ndarray of shape (n_clusters, sum of n_features)
-    inertia_ : float
-        Sum of squared distances to the own centre.
     objective_ : ndarray of shape (1,)
         The inertia.
     n_iter_, converged_ : int, bool
@@ -64,7 +59,6 @@ class ImputeKMeans(InductiveClusterer):
     pattern_leakage_ : float
         Adjusted mutual information of ``labels_`` and the missing pattern. Imputed
         samples crowd around the means, so it is often high here.
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -83,53 +77,41 @@ class ImputeKMeans(InductiveClusterer):
     (2,)
     """
 
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "scale": [StrOptions({"unit", "standard"}), None],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
+    scale: Literal["unit", "standard"] | None = "unit"
+    n_jobs: int | None = None
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        scale="unit",
-        n_init=20,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.scale = scale
-        self.n_init = n_init
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    def _embed(self, views, rng, map):
+    def _learn(self, views, rng):
         E = empty_rows(views)
-        with self._stage("means"):
-            self._scales = [
-                column_scale(views, v, self.scale, map) for v in range(views.n_views)
-            ]
-            self.means_ = [scale.mean for scale in self._scales]
-        with self._stage("imputation"):
-            return impute(E, views, self._scales, map)
-
-    def _embed_new(self, views, map):
-        return impute(empty_rows(views), views, self._scales, map)
-
-    def _partition(self, seed, map):
-        super()._partition(seed, map)
-        self.objective_, self.n_iter_ = np.array([self.inertia_]), 1
-        self.converged_ = True
+        with threaded_map(self.n_jobs) as map:
+            with self._stage("means"):
+                self._scales = [
+                    column_scale(views, v, self.scale, map)
+                    for v in range(views.n_views)
+                ]
+                self.means_ = [scale.mean for scale in self._scales]
+            with self._stage("imputation"):
+                self.embedding_ = impute(E, views, self._scales, map)
+            with self._stage("kmeans"):
+                found = kmeans(
+                    self.embedding_,
+                    self.n_clusters,
+                    n_init=self.n_init,
+                    random_state=draw_seed(rng),
+                    map=map,
+                )
+        self.labels_, self.cluster_centers_ = found.labels, found.centers
+        self.inertia_, self.objective_ = found.inertia, np.array([found.inertia])
+        self.n_iter_, self.converged_ = 1, True
         self._report(1, self.inertia_)
+        self.pattern_leakage_ = pattern_leakage(self.labels_, views.mask)
+
+    def _transform(self, Xs, mask):
+        views = as_views(Xs, mask, like=self._schema)
+        with threaded_map(self.n_jobs) as map:
+            return impute(empty_rows(views), views, self._scales, map)
+
+    def _predict(self, Xs, mask):
+        return assign(self._transform(Xs, mask), self.cluster_centers_)[0]
 
     def _get_state(self):
         arrays = {}

@@ -21,14 +21,12 @@ The sweep (W, A, Z, alpha) is `imvc.methods._graph_factor.consensus_graph`, one 
 for each update: PSIMVC-PG takes the same one without the ridge.
 """
 
-from numbers import Integral, Real
-
-from sklearn.utils._param_validation import Interval
-
 from imvc.methods._consensus_graph import POWERS, ConsensusGraphClusterer
 from imvc.methods._graph_factor import consensus_graph
+from imvc.methods._parameters import Count, NonNegative, estimator
 
 
+@estimator
 class IMVCCBG(ConsensusGraphClusterer):
     """Incomplete multi-view clustering with a consensus bipartite graph (IMVC-CBG).
 
@@ -38,7 +36,6 @@ class IMVCCBG(ConsensusGraphClusterer):
 
     Parameters
     ----------
-    n_clusters : int
     n_anchors : int, optional
         Anchors m, at least `n_clusters`; by default `n_clusters`.
     ridge : float, default=0.1
@@ -50,20 +47,11 @@ class IMVCCBG(ConsensusGraphClusterer):
     weight_update : {"release", "exact"}, default="release"
         View weights proportional to 1/r_v, r_v the norm of the view's residual (the
         authors' program), or to 1/r_v^2, which minimises the objective.
-    n_init : int, default=20
-        k-means starts.
-    max_iter : int, default=51
     tol : float, default=1e-3
         Stop when the relative change of the objective falls below.
-    random_state : int, RandomState instance or None
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
-    callback : callable, optional
-        Called as ``callback(iteration, objective)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Leading left singular vectors of the graph.
     graph_ : ndarray of shape (n_samples, n_anchors)
@@ -72,9 +60,6 @@ class IMVCCBG(ConsensusGraphClusterer):
     seeds_ : ndarray of int, shape (n_anchors,)
     objective_ : ndarray of shape (n_iter_,)
         After every sweep. With ``weight_update="release"`` it may rise a little.
-    n_iter_, converged_ : int, bool
-    cluster_centers_, inertia_, pattern_leakage_ : ndarray, float, float
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -91,38 +76,8 @@ class IMVCCBG(ConsensusGraphClusterer):
     """
 
     _row_normalize = False  # the release clusters the singular vectors as they are
-    _parameter_constraints = {
-        **ConsensusGraphClusterer._parameter_constraints,
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
-        "ridge": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        n_anchors=None,
-        ridge=0.1,
-        seeds="first",
-        weight_update="release",
-        n_init=20,
-        max_iter=51,
-        tol=1e-3,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.ridge = ridge
-        self.seeds = seeds
-        self.weight_update = weight_update
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    n_anchors: Count | None = None
+    ridge: NonNegative = 0.1
 
     def _n_anchors(self):
         return self.n_anchors or self.n_clusters

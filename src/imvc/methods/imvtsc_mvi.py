@@ -18,13 +18,11 @@ ADMM; with scaled multipliers A_v + Z_v - P_v is both the new multiplier and wha
 P-step has left over, so that three stacks of graphs (Z, P, A) are all that stays.
 """
 
-from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._laplacian import (
@@ -36,14 +34,16 @@ from imvc.kernels._laplacian import (
 from imvc.kernels._shrink import soft_threshold
 from imvc.kernels._simplex import project_simplex
 from imvc.kernels._tensor import shrink_tensor_svd
-from imvc.methods._base import MultiViewClusterer
+from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._free_memory import check_memory
+from imvc.methods._parameters import Count, NonNegative, estimator
 
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
 _STACKS = 7  # arrays of n_views * n^2 doubles that exist at once, measured
 
 
-class IMVTSCMVI(MultiViewClusterer):
+@estimator
+class IMVTSCMVI(EmbeddingClusterer):
     """Tensor spectral clustering with missing-view inferring (IMVTSC-MVI).
 
     One self-representation graph per view is learnt together with the missing samples
@@ -52,7 +52,6 @@ class IMVTSCMVI(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
     inference_penalty : float, default=1e-5
         lambda1: weight of the squared norm of inferred samples.
     error_penalty : float, default=0.01
@@ -73,29 +72,19 @@ class IMVTSCMVI(MultiViewClusterer):
         along the sample index makes the method depend on their order, and samples
         stored class by class would leak their labels; False reproduces published
         numbers.
-    n_init : int, default=20
-        k-means starts.
-    max_iter : int, default=120
     tol : float, default=1e-6
         Stop when no constraint is violated by more, in any entry.
-    random_state : int, RandomState instance or None
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
     callback : callable, optional
         Called as ``callback(iteration, residual)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Eigenvectors of the normalised mean graph; k-means sees unit rows of it.
     eigenvalues_ : ndarray of shape (n_clusters,)
     objective_ : ndarray of shape (n_iter_,)
         Largest violation of a constraint after every iteration: what the authors'
         program stops by. The growing penalty drives it to zero.
-    n_iter_, converged_ : int, bool
-    cluster_centers_, inertia_, pattern_leakage_ : ndarray, float, float
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -112,57 +101,17 @@ class IMVTSCMVI(MultiViewClusterer):
     """
 
     _row_normalize = True
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "inference_penalty": [Interval(Real, 0, None, closed="left")],
-        "error_penalty": [Interval(Real, 0, None, closed="left")],
-        "consensus_penalty": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "eigenvalues": [StrOptions({"magnitude", "algebraic"})],
-        "repeat_last": ["boolean"],
-        "shuffle": ["boolean"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
+    inference_penalty: NonNegative = 1e-5
+    error_penalty: NonNegative = 0.01
+    consensus_penalty: NonNegative = 0.01
+    n_neighbors: Count = 11
+    eigenvalues: Literal["magnitude", "algebraic"] = "magnitude"
+    repeat_last: bool = False
+    shuffle: bool = True
+    max_iter: Count = 120
+    tol: NonNegative = 1e-6
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        inference_penalty=1e-5,
-        error_penalty=0.01,
-        consensus_penalty=0.01,
-        n_neighbors=11,
-        eigenvalues="magnitude",
-        repeat_last=False,
-        shuffle=True,
-        n_init=20,
-        max_iter=120,
-        tol=1e-6,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.inference_penalty = inference_penalty
-        self.error_penalty = error_penalty
-        self.consensus_penalty = consensus_penalty
-        self.n_neighbors = n_neighbors
-        self.eigenvalues = eigenvalues
-        self.repeat_last = repeat_last
-        self.shuffle = shuffle
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         n, l = views.n_samples, views.n_views
         check_memory(
             8 * (_STACKS * l * n**2 + 5 * n * sum(views.n_features)),

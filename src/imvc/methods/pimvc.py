@@ -18,12 +18,11 @@ X_v P_v = Z_v Q_v with Q_v'Q_v = I, and |X_v P_v|^2 + lambda |P_v|^2 = |Q_v|^2. 
 kept as a product A_v M_v; no step needs P_v, a d_v x d_v inverse or an n x n matrix.
 """
 
-from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._laplacian import embed_graph, knn_graph, laplacian, neighbor_graph
@@ -31,14 +30,16 @@ from imvc.kernels._neighbors import nearby_neighbors
 from imvc.kernels._patterns import RANK_TOL, fix_signs, inverse_sqrt
 from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._spd import spd_solver
-from imvc.methods._base import MultiViewClusterer, draw_seed
+from imvc.methods._base import EmbeddingClusterer, draw_seed
+from imvc.methods._parameters import Count, NonNegative, Positive, estimator
 
 _EXACT_ROWS = 8192  # up to here comparing all rows is cheap
 _PCA_TOL = 1e-10  # directions with less than this share of the largest variance drop
 _LEAST_STEPS = 4  # before the stopping rule is asked
 
 
-class PIMVC(MultiViewClusterer):
+@estimator
+class PIMVC(EmbeddingClusterer):
     """Projective incomplete multi-view clustering (PIMVC).
 
     Every view is projected linearly to the same few dimensions, and one embedding is
@@ -65,30 +66,18 @@ class PIMVC(MultiViewClusterer):
         Stop when the objective changes by less than `tol` (the authors' rule, which a
         large `ridge` meets at once, after 4 iterations), or by less than `tol` times
         its part that varies.
-    n_init : int, default=20
-        k-means starts.
-    max_iter : int, default=100
     tol : float, default=1e-5
     random_state : int, RandomState instance or None
         Draws the k-means starts and the cells of `neighbor_search`.
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
-    callback : callable, optional
-        Called as ``callback(iteration, objective)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Y; its entries are small where `ridge` is large.
     objective_ : ndarray of shape (n_iter_,)
         After every iteration, divided by the sum of squares of the views; never rises.
-    n_iter_, converged_ : int, bool
     cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
-    pattern_leakage_ : float
-        Adjusted mutual information of ``labels_`` and the missing pattern.
     inertia_ : float
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -105,51 +94,15 @@ class PIMVC(MultiViewClusterer):
     (200, 3)
     """
 
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "graph_weight": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "neighbor_search": [StrOptions({"auto", "exact"})],
-        "stopping": [StrOptions({"absolute", "relative"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
+    ridge: Positive = 1e5
+    graph_weight: NonNegative = 1.0
+    n_neighbors: Count = 3
+    neighbor_search: Literal["auto", "exact"] = "auto"
+    stopping: Literal["absolute", "relative"] = "absolute"
+    max_iter: Count = 100
+    tol: NonNegative = 1e-5
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        ridge=1e5,
-        graph_weight=1.0,
-        n_neighbors=3,
-        neighbor_search="auto",
-        stopping="absolute",
-        n_init=20,
-        max_iter=100,
-        tol=1e-5,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.ridge = ridge
-        self.graph_weight = graph_weight
-        self.n_neighbors = n_neighbors
-        self.neighbor_search = neighbor_search
-        self.stopping = stopping
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         seed, rows = draw_seed(rng), [views.rows(v) for v in range(views.n_views)]
         X = [unit_rows(as_double(views.observed(v))) for v in range(views.n_views)]
         with self._stage("graph"):

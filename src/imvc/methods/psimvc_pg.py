@@ -23,8 +23,10 @@ for each update: IMVC-CBG takes the same one with a ridge.
 
 from imvc.methods._consensus_graph import POWERS, ConsensusGraphClusterer
 from imvc.methods._graph_factor import consensus_graph
+from imvc.methods._parameters import estimator
 
 
+@estimator
 class PSIMVCPG(ConsensusGraphClusterer):
     """Parameter-free, scalable clustering with a prototype graph (PSIMVC-PG).
 
@@ -35,7 +37,6 @@ class PSIMVCPG(ConsensusGraphClusterer):
 
     Parameters
     ----------
-    n_clusters : int
     seeds : {"first", "complete", "random"} or array-like of int, default="first"
         Samples that the prototypes start at: the first ones (the authors' program),
         the first ones with every view (or, where these are too few, with the most),
@@ -43,20 +44,11 @@ class PSIMVCPG(ConsensusGraphClusterer):
     weight_update : {"release", "exact"}, default="release"
         View weights proportional to 1/r_v, r_v the norm of the view's residual (the
         authors' program), or to 1/r_v^2, which minimises the objective.
-    n_init : int, default=20
-        k-means starts.
-    max_iter : int, default=51
     tol : float, default=1e-3
         Stop when the relative change of the objective falls below.
-    random_state : int, RandomState instance or None
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
-    callback : callable, optional
-        Called as ``callback(iteration, objective)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Left singular vectors of the graph; k-means sees their rows at length one.
     graph_ : ndarray of shape (n_samples, n_clusters)
@@ -65,9 +57,6 @@ class PSIMVCPG(ConsensusGraphClusterer):
     seeds_ : ndarray of int, shape (n_clusters,)
     objective_ : ndarray of shape (n_iter_,)
         After every sweep. With ``weight_update="release"`` it may rise a little.
-    n_iter_, converged_ : int, bool
-    cluster_centers_, inertia_, pattern_leakage_ : ndarray, float, float
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -85,29 +74,6 @@ class PSIMVCPG(ConsensusGraphClusterer):
     """
 
     _row_normalize = True
-
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        seeds="first",
-        weight_update="release",
-        n_init=20,
-        max_iter=51,
-        tol=1e-3,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.seeds = seeds
-        self.weight_update = weight_update
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
 
     def _n_anchors(self):
         return self.n_clusters

@@ -27,12 +27,10 @@ X_v = H_v P_v' + e_v. So T_v and L1_v are the only arrays with d_v columns and n
 import warnings
 from dataclasses import dataclass
 from math import isqrt
-from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
@@ -40,7 +38,8 @@ from imvc.kernels._patterns import fix_signs
 from imvc.kernels._procrustes import left_singular_vectors, tall_polar_factor
 from imvc.kernels._shrink import soft_threshold
 from imvc.kernels._tensor import fit_tensor_ring, random_ring_cores
-from imvc.methods._base import MultiViewClusterer, draw_seed
+from imvc.methods._base import EmbeddingClusterer, draw_seed
+from imvc.methods._parameters import AtLeastOne, Count, NonNegative, estimator
 
 _RHO, _RHO_MAX = 1e-3, 1e12  # the authors' penalty and its end
 _RING_UPDATES = 8  # two sweeps over the four cores
@@ -50,7 +49,8 @@ _START_ROWS = 1000  # a start only has to point in the right directions
 _BLOCK = 1 << 17  # entries of a view that are worked on at once
 
 
-class SFSRIMVC(MultiViewClusterer):
+@estimator
+class SFSRIMVC(EmbeddingClusterer):
     """Feature space recovery with anchors and a tensor ring (sFSR-IMVC).
 
     Every view is completed by a low-dimensional orthogonal model, its features are
@@ -60,7 +60,6 @@ class SFSRIMVC(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
     n_anchors : int, optional
         M; by default ``n_clusters``. More than ``n_clusters + 1`` cannot be orthogonal:
         the program then runs as the authors' does, with a warning.
@@ -84,31 +83,22 @@ class SFSRIMVC(MultiViewClusterer):
         Fit on shuffled samples and bring the result back into order. Folding the
         sample index makes the method depend on their order, and samples stored class
         by class would leak their labels; False reproduces published numbers.
-    n_init : int, default=20
-        k-means starts.
-    max_iter : int, default=50
     tol : float, default=1e-6
         Stop, after ten iterations, when the relative misfit of the observed samples
         or the largest change of an entry of codes, features or inferred samples
         falls below.
     random_state : int, RandomState instance or None
         New ring cores are drawn in every iteration.
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
     callback : callable, optional
         Called as ``callback(iteration, misfit)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_anchors)
         For "features", of shape (n_samples, n_views * (n_clusters + 1)).
     objective_ : ndarray of shape (n_iter_,)
         Relative misfit of the observed samples after every iteration, largest view.
         The growing penalty drives it to zero.
-    n_iter_, converged_ : int, bool
-    cluster_centers_, inertia_, pattern_leakage_ : ndarray, float, float
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -125,60 +115,18 @@ class SFSRIMVC(MultiViewClusterer):
     (200, 3)
     """
 
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
-        "ring_rank": [Interval(Integral, 1, None, closed="left")],
-        "feature_penalty": [Interval(Real, 0, None, closed="left")],
-        "error_penalty": [Interval(Real, 0, None, closed="left")],
-        "penalty_growth": [Interval(Real, 1, None, closed="left")],
-        "start": [StrOptions({"identity", "pca"})],
-        "embedding": [StrOptions({"singular-vectors", "codes", "features"})],
-        "shuffle": ["boolean"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
+    n_anchors: Count | None = None
+    ring_rank: Count = 8
+    feature_penalty: NonNegative = 1e-4
+    error_penalty: NonNegative = 1.0
+    penalty_growth: AtLeastOne = 1.8
+    start: Literal["identity", "pca"] = "identity"
+    embedding: Literal["singular-vectors", "codes", "features"] = "singular-vectors"
+    shuffle: bool = True
+    max_iter: Count = 50
+    tol: NonNegative = 1e-6
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        n_anchors=None,
-        ring_rank=8,
-        feature_penalty=1e-4,
-        error_penalty=1.0,
-        penalty_growth=1.8,
-        start="identity",
-        embedding="singular-vectors",
-        shuffle=True,
-        n_init=20,
-        max_iter=50,
-        tol=1e-6,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.ring_rank = ring_rank
-        self.feature_penalty = feature_penalty
-        self.error_penalty = error_penalty
-        self.penalty_growth = penalty_growth
-        self.start = start
-        self.embedding = embedding
-        self.shuffle = shuffle
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         K, M = self.n_clusters + 1, self.n_anchors or self.n_clusters
         if M > K:
             warnings.warn(

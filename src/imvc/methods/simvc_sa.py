@@ -22,10 +22,9 @@ Below, XA_v = X_v A_v and S_v = F'Z_v.
 """
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._procrustes import (
@@ -34,16 +33,18 @@ from imvc.kernels._procrustes import (
     tall_polar_factor,
 )
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
-from imvc.methods._base import MultiViewClusterer
+from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._graph_factor import (
     graph_sums,
     settled,
     squared_norm,
     squared_residuals,
 )
+from imvc.methods._parameters import Count, NonNegative, Positive, estimator
 
 
-class SIMVCSA(MultiViewClusterer):
+@estimator
+class SIMVCSA(EmbeddingClusterer):
     """Scalable incomplete clustering with structure alignment (SIMVC-SA).
 
     Each view learns its own anchors and a graph between them and all samples; the
@@ -52,7 +53,6 @@ class SIMVCSA(MultiViewClusterer):
 
     Parameters
     ----------
-    n_clusters : int
     n_anchors : int, optional
         Anchors m per view, at least `n_clusters`; by default `n_clusters`.
     alignment : float, default=1.0
@@ -64,22 +64,14 @@ class SIMVCSA(MultiViewClusterer):
         singular vectors of the sum of the aligned graphs, all columns of F, or the
         authors' "first" singular vectors of F, which rounding picks, since all its
         singular values are one.
-    n_init : int, default=20
-        k-means starts.
-    max_iter : int, default=101
     tol : float, default=1e-6
         Stop when the relative change of the objective falls below; not before the
         tenth sweep.
     random_state : int, RandomState instance or None
         Only k-means draws from it.
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
-    callback : callable, optional
-        Called as ``callback(iteration, objective)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters), or n_anchors columns
         k-means sees its rows at length one.
     consensus_ : ndarray of shape (n_samples, n_anchors)
@@ -87,9 +79,6 @@ class SIMVCSA(MultiViewClusterer):
     view_weights_ : ndarray of shape (n_views,)
     objective_ : ndarray of shape (n_iter_,)
         After every sweep.
-    n_iter_, converged_ : int, bool
-    cluster_centers_, inertia_, pattern_leakage_ : ndarray, float, float
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -106,46 +95,12 @@ class SIMVCSA(MultiViewClusterer):
     """
 
     _row_normalize = True
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "n_anchors": [Interval(Integral, 1, None, closed="left"), None],
-        "alignment": [Interval(Real, 0, None, closed="neither")],
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "embedding": [StrOptions({"leading", "all", "svd"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
-
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        n_anchors=None,
-        alignment=1.0,
-        ridge=0.01,
-        embedding="leading",
-        n_init=20,
-        max_iter=101,
-        tol=1e-6,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.n_anchors = n_anchors
-        self.alignment = alignment
-        self.ridge = ridge
-        self.embedding = embedding
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
+    n_anchors: Count | None = None
+    alignment: Positive = 1.0
+    ridge: NonNegative = 0.01
+    embedding: Literal["leading", "all", "svd"] = "leading"
+    max_iter: Count = 101
+    tol: NonNegative = 1e-6
 
     def _n_anchors(self):
         return self.n_anchors or self.n_clusters
@@ -158,7 +113,7 @@ class SIMVCSA(MultiViewClusterer):
                 f"{self.n_clusters} and the number of samples, {views.n_samples}."
             )
 
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         X = [unit_rows(views.observed(v)) for v in range(views.n_views)]
         rows = [views.rows(v) for v in range(views.n_views)]
         with self._stage("solve"):

@@ -19,12 +19,10 @@ Below, H_v = X_v + E_v W_v, the view with its gaps filled, and A = sum_v a_v^r.
 """
 
 from collections import namedtuple
-from numbers import Integral, Real
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import squared_distances
@@ -32,15 +30,23 @@ from imvc.kernels._laplacian import knn_graph, laplacian, smallest_eigenvectors
 from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 from imvc.kernels._spd import spd_solver
-from imvc.methods._base import MultiViewClusterer
+from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._free_memory import check_memory
+from imvc.methods._parameters import (
+    AboveOne,
+    Count,
+    NonNegative,
+    Positive,
+    estimator,
+)
 
 _NEAREST = 1e-10  # distances in the embedding are not taken to be smaller
 _SQUARES = 9  # n x n arrays of doubles alive at the peak, measured
 _LEAST_STEPS = 3  # before the stopping rule is asked
 
 
-class UEAF(MultiViewClusterer):
+@estimator
+class UEAF(EmbeddingClusterer):
     """Unified embedding alignment with missing-view inferring (UEAF).
 
     Every view is an orthonormal basis times one shared embedding; the samples that a
@@ -68,33 +74,21 @@ class UEAF(MultiViewClusterer):
     exact_graph : bool, default=False
         Minimise over S exactly. False is the authors' program, which projects the
         unconstrained minimiser; the objective may then rise.
-    n_init : int, default=20
-        k-means starts.
-    max_iter : int, default=50
     tol : float, default=1e-5
         Stop when the normalised objective changes by less.
     random_state : int, RandomState instance or None
         Also draws the start, which the result depends on.
-    verbose : int, default=0
-        1 writes stages, 2 also iterations, to standard error.
-    callback : callable, optional
-        Called as ``callback(iteration, objective)``.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n_samples,)
     embedding_ : ndarray of shape (n_samples, n_clusters)
         P'. k-means sees its rows scaled to length one.
     view_weights_ : ndarray of shape (n_views,)
         a, with sum one.
     objective_ : ndarray of shape (n_iter_,)
         After every iteration, divided by the sum of squares of the views.
-    n_iter_, converged_ : int, bool
     cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
-    pattern_leakage_ : float
-        Adjusted mutual information of ``labels_`` and the missing pattern.
     inertia_ : float
-    n_features_in_, view_names_, sample_ids_, stage_seconds_ : tuple, tuple, array, dict
 
     References
     ----------
@@ -111,57 +105,17 @@ class UEAF(MultiViewClusterer):
     """
 
     _row_normalize = True
-    _parameter_constraints = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "feature_smoothness": [Interval(Real, 0, None, closed="left")],
-        "sample_smoothness": [Interval(Real, 0, None, closed="neither")],
-        "spectral_weight": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weight_power": [Interval(Real, 1, None, closed="neither")],
-        "exact_weights": ["boolean"],
-        "exact_graph": ["boolean"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "callback": [callable, None],
-    }
+    feature_smoothness: NonNegative = 1e-2
+    sample_smoothness: Positive = 1e-1
+    spectral_weight: NonNegative = 1e-5
+    n_neighbors: Count = 7
+    weight_power: AboveOne = 3.0
+    exact_weights: bool = False
+    exact_graph: bool = False
+    max_iter: Count = 50
+    tol: NonNegative = 1e-5
 
-    def __init__(
-        self,
-        n_clusters,
-        *,
-        feature_smoothness=1e-2,
-        sample_smoothness=1e-1,
-        spectral_weight=1e-5,
-        n_neighbors=7,
-        weight_power=3.0,
-        exact_weights=False,
-        exact_graph=False,
-        n_init=20,
-        max_iter=50,
-        tol=1e-5,
-        random_state=None,
-        verbose=0,
-        callback=None,
-    ):
-        self.n_clusters = n_clusters
-        self.feature_smoothness = feature_smoothness
-        self.sample_smoothness = sample_smoothness
-        self.spectral_weight = spectral_weight
-        self.n_neighbors = n_neighbors
-        self.weight_power = weight_power
-        self.exact_weights = exact_weights
-        self.exact_graph = exact_graph
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callback = callback
-
-    def _embed(self, views, rng, map):
+    def _embed(self, views, rng):
         n, widths = views.n_samples, views.n_features
         entries = _SQUARES * n**2 + 3 * n * sum(widths)
         check_memory(8 * entries, f"UEAF on {n} samples")

@@ -26,19 +26,10 @@ def line_plot(
     error: np.ndarray | None = None,
     marked: float | None = None,
 ) -> str:
-    """A line with dots, error bars where given, and one marked place.
+    """A line with dots, error bars of half length `error`, a dashed line at `marked`.
 
-    Parameters
-    ----------
-    x, y : ndarray
-        Points that are not finite are left out.
-    title : str
-        What readers who cannot see the picture are told.
-    x_label, y_label : str
-    error : ndarray, optional
-        Half length of the error bars.
-    marked : float, optional
-        The x of a dashed line.
+    Points that are not finite are left out. The title is what readers who cannot see
+    the picture are told.
     """
     spread = np.zeros(np.shape(y)) if error is None else error
     points = np.array([x, y, spread], dtype=float)
@@ -79,16 +70,7 @@ def histogram(
     x_label: str,
     y_label: str,
 ) -> str:
-    """Bars over equal parts of 0 to 1; the lower part of each counts flagged ones.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        All values in each part.
-    flagged : sequence of int
-        Those of them that are flagged, drawn hollow at the foot.
-    title, x_label, y_label : str
-    """
+    """Bars over equal parts of 0 to 1; the hollow foot of each counts flagged ones."""
     y_ticks = ticks(0, max(1, *counts), whole=True)
     x_ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     at_x = _scale(0, 1, _LEFT + 4, _WIDTH - _RIGHT - 10)

@@ -1,44 +1,57 @@
-"""Runners that feed blocks of samples to the kernels."""
+"""Blocks of samples, and runners that feed them to the methods."""
 
 from imvc.io._errors import BlockError
 from imvc.io._parquet import ParquetRows
 from imvc.io._write_rows import save_rows
-from imvc.scale._folder import FolderStore
+from imvc.scale._elsewhere import block_budget, data_plan
+from imvc.scale._folder import RunFolder
 from imvc.scale._given_blocks import Blocks
-from imvc.scale._graphs import (
+from imvc.scale._open import open_source
+from imvc.scale._progress import BlockProgress
+from imvc.scale._runner import (
+    BlockNumbers,
+    KeptRows,
+    RowArray,
+    Runner,
+    ThreadRunner,
+    apply_all,
+    open_runner,
+    threaded_map,
+)
+from imvc.scale._source import (
+    AnchorGraphs,
+    BlockSource,
     GraphRows,
+    ViewsSource,
     embed_rows,
     graph_rows,
     map_observed,
+    parse_bytes,
     row_statistics,
 )
-from imvc.scale._memory import ThreadRunner, threaded_map
-from imvc.scale._open import open_source
-from imvc.scale._progress import BlockProgress
-from imvc.scale._run import open_runner
-from imvc.scale._runner import Chain, KeptRows, KeptSource, Numbers, Runner, in_turn
-from imvc.scale._source import BlockSource, ViewsSource, parse_bytes
 from imvc.scale._view_rows import ObservedRows
 
 __all__ = [
+    "AnchorGraphs",
     "BlockError",
+    "BlockNumbers",
     "BlockProgress",
     "BlockSource",
     "Blocks",
-    "Chain",
-    "FolderStore",
     "GraphRows",
     "KeptRows",
-    "KeptSource",
-    "Numbers",
     "ObservedRows",
     "ParquetRows",
+    "RowArray",
+    "RunFolder",
     "Runner",
     "ThreadRunner",
     "ViewsSource",
+    "apply_all",
+    "block_budget",
+    "data_plan",
     "embed_rows",
     "graph_rows",
-    "in_turn",
     "map_observed",
     "open_runner",
     "open_source",

@@ -8,8 +8,10 @@ import numpy as np
 
 from imvc.scale._dask_runner import DaskRunner
 from imvc.scale._dask_source import DaskSource
-from imvc.scale._folder import FolderStore
-from imvc.scale._memory import threaded_map
+from imvc.scale._elsewhere import data_plan, has_dask_arrays
+from imvc.scale._folder import RunFolder
+from imvc.scale._open import open_source
+from imvc.scale._runner import threaded_map
 
 __all__ = ["DaskRunner", "DaskSource", "dask_runner"]
 
@@ -32,7 +34,7 @@ def dask_runner(
 
     Parameters
     ----------
-    Xs, mask, like, n_jobs, memory_budget, work_dir, plan : as in `open_runner`
+    Xs, mask, like, n_jobs, memory_budget, work_dir, plan : as in `open_elsewhere`
     client : distributed.Client, optional
         By default the current one.
 
@@ -45,19 +47,17 @@ def dask_runner(
         yield None
         return
     _check_client(client)
-    folder = None if work_dir is None else Path(work_dir).absolute()
-    source = _open(Xs, mask, like, memory_budget, folder)
-    store = None
-    if folder is not None:
-        from imvc.scale._run import data_plan
-
-        store = FolderStore(folder, {**(plan or {}), **data_plan(source)})
+    work_dir = None if work_dir is None else Path(work_dir).absolute()
+    source = _open(Xs, mask, like, memory_budget, work_dir)
+    folder = None
+    if work_dir is not None:
+        folder = RunFolder(work_dir, {**(plan or {}), **data_plan(source)})
     try:
         with threaded_map(n_jobs) as map:
-            yield DaskRunner(source, client, map, store)
+            yield DaskRunner(source, client, map, folder)
     finally:
-        if store is not None:
-            store.release()
+        if folder is not None:
+            folder.release()
 
 
 def _current_client():
@@ -86,14 +86,10 @@ def _check_client(client):
         )
 
 
-def _open(Xs, mask, like, memory_budget, folder):
+def _open(Xs, mask, like, memory_budget, work_dir):
     """A source that workers can read."""
-    from imvc.scale._run import _has_dask_arrays
-
-    if _has_dask_arrays(Xs):
+    if has_dask_arrays(Xs):
         return DaskSource(Xs, mask, like)
-    from imvc.scale._open import open_source
-
     if isinstance(mask, np.ndarray) and mask.nbytes > _LARGEST_MASK:
         raise ValueError(
             f"mask has {mask.nbytes} bytes in memory, which would go to every worker; "
@@ -103,7 +99,7 @@ def _open(Xs, mask, like, memory_budget, folder):
         Xs,
         mask,
         memory_budget=memory_budget,
-        work_dir=None if folder is None else folder,
+        work_dir=work_dir,
         like=like,
     )
     if source.in_memory:

@@ -36,11 +36,12 @@ from imvc.scale._dask_tasks import (
     unpack,
 )
 from imvc.scale._runner import (
+    BlockNumbers,
     KeptRows,
-    Numbers,
     Runner,
     SourceBlocks,
     SourceMasks,
+    cut_by_block,
     stack_rows,
 )
 from imvc.views import stack_samples
@@ -66,7 +67,7 @@ class DaskRunner(Runner):
     client : distributed.Client
     map : callable
         Of `threaded_map`, for what is computed here.
-    store : FolderStore, optional
+    folder : RunFolder, optional
         In a folder that all workers share. Finished stages are saved there, and so
         are embedding and labels.
     prefix : str
@@ -77,10 +78,10 @@ class DaskRunner(Runner):
 
     keeps_rows_here = False
 
-    def __init__(self, source, client, map, store=None, prefix="", piece=None):
+    def __init__(self, source, client, map, folder=None, prefix="", piece=None):
         super().__init__(source)
         self._client, self._map = client, map
-        self._store, self._prefix = store, prefix
+        self._folder, self._prefix = folder, prefix
         self.piece = self._piece_size() if piece is None else piece
 
     def _piece_size(self):
@@ -93,15 +94,15 @@ class DaskRunner(Runner):
     def map(self, function, items):
         return self._map(function, items)
 
-    def once(self, name, function):
-        if self._store is None:
-            return function()
-        return self._store.once(self._prefix + name, function)
+    def resume(self, name, compute):
+        if self._folder is None:
+            return compute()
+        return self._folder.resume(self._prefix + name, compute)
 
-    def over(self, source, prefix):
+    def for_source(self, source, prefix):
         prefix = self._prefix + prefix
         return DaskRunner(
-            source, self._client, self._map, self._store, prefix, self.piece
+            source, self._client, self._map, self._folder, prefix, self.piece
         )
 
     def collect(self, function, *inputs, at=None):
@@ -118,7 +119,7 @@ class DaskRunner(Runner):
             tasks = self._tasks(label, total_piece, job)
             return self._gather(label, [self._tree(tasks)])[0]
 
-        return add_up() if name is None else self.once(name, add_up)
+        return add_up() if name is None else self.resume(name, add_up)
 
     def keep(self, name, function, *inputs):
         def make():
@@ -130,10 +131,10 @@ class DaskRunner(Runner):
     def keep_masks(self):
         return self.keep("mask", np.asarray, self.masks)
 
-    def rows(self, name, function, *inputs, width, dtype):
+    def rows_and_total(self, name, function, *inputs, width, dtype):
         starts, stack = self.source.starts, None
-        if name is not None and self._store is not None:
-            stack = Stack(self._store.path / f"{self._prefix}{name}.stack")
+        if name is not None and self._folder is not None:
+            stack = Stack(self._folder.path / f"{self._prefix}{name}.stack")
         items: Any = stack  # of an earlier run, where there is one
 
         def work():
@@ -148,7 +149,7 @@ class DaskRunner(Runner):
             items = Kept(self, lambda: futures, stack, width, dtype)
             return self._wait(name or "rows", [total])[0]
 
-        summary = work() if name is None else self.once(name, work)
+        summary = work() if name is None else self.resume(name, work)
         return KeptRows(self, items, starts), summary
 
     def array(self, rows):
@@ -172,16 +173,16 @@ class DaskRunner(Runner):
             return super().observed_rows(v, ranks)
         ends = np.cumsum(self.surveyed.observed[:, v])
         ranks = np.arange(ends[-1]) if ranks is None else ranks
-        at = self._cut(ranks, np.append(0, ends))
+        at = cut_by_block(ranks, np.append(0, ends))
         if base is not self.source:
             pick = partial(ranked_rows, v=v)
             return stack_rows(self.collect(pick, self.blocks, at=at))
         pick = partial(take_ranked, v=v, about=base.about_view(v))
         chunks = ArrayTasks(partial(base.chunk_task, v=v))  # of this view only
-        return stack_rows(self.collect(pick, self.masks, chunks, Numbers(), at=at))
+        return stack_rows(self.collect(pick, self.masks, chunks, BlockNumbers(), at=at))
 
     def samples(self, numbers):
-        at = self._cut(numbers, self.source.starts)
+        at = cut_by_block(numbers, self.source.starts)
         return stack_samples(self.collect(few_samples, self.blocks, at=at))
 
     def _tasks(self, label, task, job, at=None):
@@ -254,14 +255,15 @@ class DaskRunner(Runner):
             ) from error
 
     def _left(self):
-        if self._store is None:
+        if self._folder is None:
             return (
                 "Nothing was saved, since work_dir was not given: with work_dir, a "
                 "folder that all workers share, a new fit goes on from there."
             )
         return (
-            f"Finished stages are saved in work_dir={str(self._store.path)!r}: connect "
-            "to a new cluster and run the same fit again, and it goes on from there."
+            f"Finished stages are saved in work_dir={str(self._folder.path)!r}: "
+            "connect to a new cluster and run the same fit again, and it goes on from "
+            "there."
         )
 
 

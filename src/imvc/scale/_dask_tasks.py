@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
-from imvc.scale._graphs import GraphRows
+from imvc.scale._source import GraphRows
 from imvc.views import IncompleteViews, stack_samples
 
 __all__ = [

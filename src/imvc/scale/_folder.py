@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
-from imvc.scale._graphs import GraphRows
+from imvc.scale._source import GraphRows
 from imvc.scale._state import load_state, read_arrays, save_state, write_arrays
 
-__all__ = ["FolderStore"]
+__all__ = ["RunFolder"]
 
 _PLAN = "plan.json"
 
 
-class FolderStore:
+class RunFolder:
     """Results of stages and blocks as files of one folder.
 
     Parameters
     ----------
     folder : path-like or TemporaryDirectory
         Empty, new, or the folder of the same run that was interrupted. A temporary
-        one goes when nothing refers to the store any more.
+        one goes when nothing refers to it any more.
     plan : dict
         What the run is, in JSON's types. A folder with another plan is refused.
     """
@@ -38,20 +38,22 @@ class FolderStore:
         self._lock = _lock(self.path)
         _claim(self.path, plan)
 
-    def once(self, name, function):
-        """What was saved under ``name``, or ``function()``, which is then saved."""
+    def resume(self, name, compute):
+        """What was saved under ``name``, or ``compute()``, which is then saved."""
         file = self.path / f"{name}.state"
         if file.exists():
             return load_state(file)
-        result = function()
+        result = compute()
         save_state(file, result)
         return result
 
-    def kept(self, name, n_blocks):
-        return FolderKept(self.path / name)
+    def blocks(self, name):
+        """GraphRows or masks of every block, read and written by its number."""
+        return BlockFiles(self.path / name)
 
-    def kept_rows(self, name, starts, width, dtype):
-        return FileRowsKept(self.path / f"{name}.npy", starts, width, dtype)
+    def rows(self, name, starts, width, dtype):
+        """One row per sample, read and written by blocks."""
+        return RowFile(self.path / f"{name}.npy", starts, width, dtype)
 
     def __getstate__(self):
         return {"path": self.path, "folder": None, "_lock": None}
@@ -104,7 +106,7 @@ def _lock(folder):
     return file
 
 
-class FolderKept:
+class BlockFiles:
     """GraphRows or masks of every block, a file each."""
 
     def __init__(self, folder):
@@ -136,7 +138,7 @@ class FolderKept:
         return arrays[0] if len(arrays) == 1 else GraphRows.from_arrays(arrays)
 
 
-class FileRowsKept:
+class RowFile:
     """One row per sample in a ``.npy`` file, read and written by blocks.
 
     Plain reads, no memory map: mapped pages would count as memory of this process.
@@ -153,34 +155,31 @@ class FileRowsKept:
             "shape": shape,
         }
         self._header: Any = header
-        self._handle: Any = None
         self._row_bytes = self._dtype.itemsize * (1 if width is None else width)
         self._size = int(starts[-1]) * self._row_bytes
         self._offset = 0
 
     @contextmanager
     def writing(self):
-        partial = self._path.with_suffix(".partial")
-        with open(partial, "wb") as handle:
+        """Blocks are written inside; the file then takes its name whole."""
+        self._partial = self._path.with_suffix(".partial")
+        with open(self._partial, "wb") as handle:
             np.lib.format.write_array_header_1_0(handle, self._header)
             self._offset = handle.tell()
             handle.truncate(self._offset + self._size)
             handle.flush()
-            self._handle = handle
-            try:
-                yield
-            finally:
-                self._handle = None
+            yield
             os.fsync(handle.fileno())
-        os.replace(partial, self._path)
+        os.replace(self._partial, self._path)
 
     def __setitem__(self, i, rows):
         rows = np.ascontiguousarray(rows, self._dtype)
-        at = self._offset + int(self._starts[i]) * self._row_bytes
-        data = memoryview(rows.reshape(-1)).cast("B") if rows.size else b""
-        while len(data):
-            written = os.pwrite(self._handle.fileno(), data, at)
-            data, at = data[written:], at + written
+        # A handle for each block: threads write side by side, on every system.
+        with open(self._partial, "r+b", buffering=0) as handle:
+            handle.seek(self._offset + int(self._starts[i]) * self._row_bytes)
+            data = memoryview(rows.reshape(-1)).cast("B") if rows.size else b""
+            while len(data):
+                data = data[handle.write(data) :]
 
     def __getitem__(self, i):
         start, stop = int(self._starts[i]), int(self._starts[i + 1])

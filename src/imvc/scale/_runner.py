@@ -1,33 +1,136 @@
-"""What every runner offers: block functions over all blocks, wherever they are.
+"""Runners apply block functions to all blocks of samples, wherever these are.
 
 The methods speak to a runner only. Results of blocks that are needed again are *kept*
 where the blocks live (in memory, in a folder, on Dask workers); only sums and a few
-rows ever come together.
+rows ever come together. Here are the interface, and the runner that uses the threads
+of this process.
 """
 
+import mmap as memory_maps
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
+from threadpoolctl import threadpool_limits
 
 from imvc.kernels._kmeans import add_results
-from imvc.scale._source import BlockSource
-from imvc.views import group_patterns, stack_samples
+from imvc.scale._source import ViewsSource
+from imvc.views import IncompleteViews, as_views, group_patterns, stack_samples
 
 __all__ = [
-    "Chain",
+    "BlockNumbers",
     "KeptRows",
-    "KeptSource",
+    "RowArray",
     "Runner",
     "SourceBlocks",
     "SourceMasks",
     "Survey",
-    "in_turn",
+    "ThreadRunner",
+    "apply_all",
+    "open_runner",
+    "threaded_map",
 ]
+
+
+@contextmanager
+def open_runner(Xs, mask=None, *, like=None, n_jobs=None, progress=None, **elsewhere):
+    """A runner for views in memory, in files, or on a Dask cluster.
+
+    Parameters
+    ----------
+    Xs, mask : as in `fit`
+    like : ViewSchema, optional
+        Of a fitted model, for new samples.
+    n_jobs : int, optional
+        Threads.
+    progress : callable, optional
+    elsewhere : client, memory_budget, work_dir, plan
+        As in `imvc.scale._elsewhere.open_elsewhere`, for what is not in memory.
+
+    Yields
+    ------
+    Runner
+    """
+    asked = {name: value for name, value in elsewhere.items() if value is not None}
+    if asked.keys() <= {"plan"} and _are_arrays(Xs) and _is_array(mask):
+        source = ViewsSource(as_views(Xs, mask, like=like))
+        with threaded_map(n_jobs) as map:
+            yield ThreadRunner(source, map, progress=progress)
+        return
+    from imvc.scale._elsewhere import open_elsewhere
+
+    with open_elsewhere(
+        Xs, mask, like=like, n_jobs=n_jobs, progress=progress, **asked
+    ) as runner:
+        yield runner
+
+
+def _are_arrays(Xs):
+    if isinstance(Xs, Mapping):
+        Xs = list(Xs.values())
+    if isinstance(Xs, list | tuple):
+        return all(_is_array(X) for X in Xs)
+    return isinstance(Xs, IncompleteViews)
+
+
+def _is_array(X):
+    """Tell a NumPy or SciPy array from memory maps and whatever else may be a view."""
+    if X is None or sp.issparse(X):
+        return True
+    base = X
+    while type(base) is np.ndarray:
+        base = base.base
+    return type(X) is np.ndarray and not isinstance(base, np.memmap | memory_maps.mmap)
+
+
+@contextmanager
+def threaded_map(n_jobs=None):
+    """A ``map`` that runs on ``n_jobs`` threads, each with a single BLAS thread.
+
+    NumPy, SciPy's sparse products and BLAS release the interpreter lock, so blocks
+    of rows run side by side. BLAS is held to one thread even when there is only one
+    worker: results then do not depend on the number of threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None and -1: all cores that this process may use (one inside a joblib worker).
+
+    Yields
+    ------
+    callable
+        ``map(function, items)``: an iterator over the results in order; only one
+        result more than there are workers exists at any time, so they may be large.
+    """
+    workers = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    with threadpool_limits(1, user_api="blas"):
+        if workers == 1:
+            yield map
+            return
+        with ThreadPoolExecutor(workers) as pool:
+
+            def ordered(function, items):
+                waiting: deque = deque()
+                try:
+                    for item in items:
+                        waiting.append(pool.submit(function, item))
+                        if len(waiting) > workers:
+                            yield waiting.popleft().result()
+                    while waiting:
+                        yield waiting.popleft().result()
+                finally:  # after an error nobody asks for the rest
+                    for task in waiting:
+                        task.cancel()
+
+            yield ordered
 
 
 @dataclass(frozen=True)
@@ -48,6 +151,14 @@ class SourceMasks:
 
     def __getitem__(self, i):
         return self.source.mask(i)
+
+
+@dataclass(frozen=True)
+class BlockNumbers:
+    """The number of the block itself, as an input."""
+
+    def __getitem__(self, i):
+        return i
 
 
 @dataclass(frozen=True)
@@ -75,52 +186,6 @@ class Survey:
         return result
 
 
-class KeptSource(BlockSource):
-    """Samples of which only the graph rows are left.
-
-    Parameters
-    ----------
-    rows : indexable
-        GraphRows per block.
-    starts : ndarray
-    schema : ViewSchema
-    dtype : dtype
-    """
-
-    def __init__(self, rows, starts, schema, dtype):
-        self._rows, self.starts, self.dtype = rows, starts, dtype
-        self.names, self.n_features = schema.names, schema.n_features
-        self.feature_names = schema.feature_names
-
-    @property
-    def fingerprint(self):
-        return {"kind": "graph rows", "n_samples": self.n_samples}
-
-    def mask(self, i):
-        return self._rows[i].mask[:, : self.n_views]
-
-    def block(self, i):
-        raise ValueError("only graph rows of these samples were kept.")
-
-
-class Chain:
-    """What was kept of several runs of blocks, one after the other.
-
-    Parameters
-    ----------
-    parts : list of indexables
-    counts : list of int
-        Blocks of each.
-    """
-
-    def __init__(self, parts, counts):
-        self._parts, self._ends = parts, np.cumsum(counts)
-
-    def __getitem__(self, i):
-        j = int(np.searchsorted(self._ends, i, side="right"))
-        return self._parts[j][i - (int(self._ends[j - 1]) if j else 0)]
-
-
 class Runner(ABC):
     """Runs block functions over the blocks of a source.
 
@@ -146,13 +211,13 @@ class Runner(ABC):
     dtype = property(lambda self: self.source.dtype)
     schema = property(lambda self: self.source.schema)
 
+    folder = None  # keeps what is on disk alive
+    keeps_rows_here = True  # whether this process can read what `keep` kept
+
     @property
     def views(self):
         """All samples, where they are in memory; else None."""
         return self.source.views if self.source.in_memory else None
-
-    folder = None  # keeps what is on disk alive
-    keeps_rows_here = True  # whether this process can read what `keep` kept
 
     @property
     def sample_ids(self):
@@ -182,7 +247,7 @@ class Runner(ABC):
         """Apply a block function that gives GraphRows, and keep its results."""
 
     @abstractmethod
-    def rows(self, name, function, *inputs, width, dtype):
+    def rows_and_total(self, name, function, *inputs, width, dtype):
         """Apply a block function that gives ``(rows, summary)``, one row per sample.
 
         Parameters
@@ -197,12 +262,17 @@ class Runner(ABC):
         KeptRows, and the sum of the summaries
         """
 
-    @abstractmethod
-    def once(self, name, function):
-        """``function()``, or what an interrupted run saved of it."""
+    def rows(self, name, function, *inputs, width, dtype):
+        """`rows_and_total` of a block function that gives rows alone; KeptRows."""
+        function = partial(without_summary, function=function)
+        return self.rows_and_total(name, function, *inputs, width=width, dtype=dtype)[0]
 
     @abstractmethod
-    def over(self, source, prefix):
+    def resume(self, name, compute):
+        """``compute()``, or what an interrupted run saved of it under ``name``."""
+
+    @abstractmethod
+    def for_source(self, source, prefix):
         """The same kind of runner over another source; names get a prefix."""
 
     @abstractmethod
@@ -219,7 +289,7 @@ class Runner(ABC):
             patterns: Counter = sum((own for _, own in found), Counter())
             return observed, dict(sorted(patterns.items()))
 
-        self.surveyed = Survey(*self.once("survey", count))
+        self.surveyed = Survey(*self.resume("survey", count))
         return self.surveyed
 
     def keep_masks(self):
@@ -230,15 +300,14 @@ class Runner(ABC):
         """Rows of view ``v`` by their rank among its observed ones, ascending."""
         ends = np.cumsum(self.surveyed.observed[:, v])
         ranks = np.arange(ends[-1]) if ranks is None else ranks
-        at = self._cut(ranks, np.append(0, ends))
+        at = cut_by_block(ranks, np.append(0, ends))
         pick = partial(take_observed, source=self.source, v=v)
-        parts = self.collect(pick, self.masks, Numbers(), at=at)
-        return stack_rows(parts)
+        return stack_rows(self.collect(pick, self.masks, BlockNumbers(), at=at))
 
     def observed_samples(self, v, count):
         """Numbers of the first samples observed in view ``v``."""
         ends = np.cumsum(self.surveyed.observed[:, v])
-        at = self._cut(np.arange(min(count, ends[-1])), np.append(0, ends))
+        at = cut_by_block(np.arange(min(count, ends[-1])), np.append(0, ends))
         parts = self.collect(partial(observed_numbers, v=v), self.masks, at=at)
         starts = self.source.starts
         return np.concatenate([starts[i] + part for i, part in zip(at, parts)])
@@ -247,25 +316,8 @@ class Runner(ABC):
         """Some samples, ascending, as IncompleteViews in memory."""
         if self.views is not None:
             return self.views.select(numbers)
-        at = self._cut(numbers, self.source.starts)
+        at = cut_by_block(numbers, self.source.starts)
         return stack_samples(self.collect(select_samples, self.blocks, at=at))
-
-    @staticmethod
-    def _cut(numbers, starts):
-        """Ascending numbers as a dict: block -> numbers within it."""
-        ends = np.searchsorted(numbers, starts)
-        return {
-            i: numbers[ends[i] : ends[i + 1]] - starts[i]
-            for i in np.flatnonzero(np.diff(ends)).tolist()
-        }
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The number of the block itself, as an input."""
-
-    def __getitem__(self, i):
-        return i
 
 
 @dataclass(frozen=True)
@@ -297,35 +349,175 @@ class KeptRows:
         return replace(self, functions=(*self.functions, function))
 
     def __getitem__(self, i):
-        return in_turn(self.items[i], functions=self.functions)
+        return apply_all(self.items[i], functions=self.functions)
 
     def take(self, rows):
         """Some rows by number, ascending; None: all."""
         rows = np.arange(self.n) if rows is None else rows
-        at = Runner._cut(rows, self.starts)
-        function = partial(take_in_turn, functions=self.functions)
+        at = cut_by_block(rows, self.starts)
+        function = partial(take_and_apply, functions=self.functions)
         return stack_rows(self.runner.collect(function, self.items, at=at))
 
     def total(self, function):
         """Sum of ``function`` of every block of rows."""
-        function = partial(in_turn, functions=(*self.functions, function))
+        function = partial(apply_all, functions=(*self.functions, function))
         return self.runner.total(None, function, self.items)
 
     def collect(self, function):
         """Results of ``function`` of every block of rows."""
-        function = partial(in_turn, functions=(*self.functions, function))
+        function = partial(apply_all, functions=(*self.functions, function))
         return self.runner.collect(function, self.items)
 
 
-def in_turn(rows, functions):
-    """Functions one after the other."""
+class ThreadRunner(Runner):
+    """Blocks on the threads of this process; what is kept stays in memory or on disk.
+
+    Parameters
+    ----------
+    source : BlockSource
+    map : callable
+        Of `threaded_map`.
+    folder : RunFolder, optional
+        Where results are kept; None: in memory.
+    progress : callable, optional
+        Called as ``progress(name, done, n_blocks)`` during a pass over all blocks.
+    prefix : str
+        Before the names of what is kept.
+    """
+
+    def __init__(self, source, map, folder=None, progress=None, prefix=""):
+        super().__init__(source)
+        self._map, self._progress, self._prefix = map, progress, prefix
+        self.folder = folder
+
+    def map(self, function, items):
+        return self._map(function, items)
+
+    def collect(self, function, *inputs, at=None):
+        if at is not None:
+
+            def call(item):
+                i, argument = item
+                return function(*(x[i] for x in inputs), argument)
+
+            return list(self._map(call, at.items()))
+        return list(self._pass("collect", function, inputs))
+
+    def total(self, name, function, *inputs):
+        def add_up():
+            return merge(self._pass(name or "sums", function, inputs))
+
+        return add_up() if name is None else self.resume(name, add_up)
+
+    def keep(self, name, function, *inputs):
+        kept = {} if self.folder is None else self.folder.blocks(self._prefix + name)
+
+        def fill(i):
+            if i not in kept:  # an interrupted run may have left some
+                kept[i] = function(*(x[i] for x in inputs))
+
+        for _ in self._pass(name, fill, [range(self.n_blocks)]):
+            pass
+        return kept
+
+    def keep_masks(self):
+        if self.folder is None or self.source.in_memory:
+            return self.masks
+        return self.keep("mask", np.asarray, self.masks)
+
+    def rows_and_total(self, name, function, *inputs, width, dtype):
+        starts = self.source.starts
+        if name is None or self.folder is None:
+            kept = RowArray.empty(starts, width, dtype)
+        else:
+            kept = self.folder.rows(self._prefix + name, starts, width, dtype)
+
+        def fill(i):
+            kept[i], summary = function(*(x[i] for x in inputs))
+            return summary
+
+        def work():
+            with kept.writing():
+                return merge(self._pass(name, fill, [range(self.n_blocks)]))
+
+        summary = work() if name is None else self.resume(name, work)
+        return KeptRows(self, kept, starts), summary
+
+    def resume(self, name, compute):
+        if self.folder is None:
+            return compute()
+        return self.folder.resume(self._prefix + name, compute)
+
+    def for_source(self, source, prefix):
+        prefix = self._prefix + prefix
+        return ThreadRunner(source, self._map, self.folder, self._progress, prefix)
+
+    def array(self, rows):
+        return rows.items.array()
+
+    def _pass(self, name, function, inputs):
+        """``function`` of what the inputs hold of every block, in order."""
+
+        def call(i):
+            return function(*(x[i] for x in inputs))
+
+        results = self._map(call, range(self.n_blocks))
+        for done, result in enumerate(results, 1):
+            if self._progress is not None:
+                self._progress(name, done, self.n_blocks)
+            yield result
+
+
+class RowArray:
+    """The rows of all blocks in one array."""
+
+    def __init__(self, array, starts):
+        self._array, self._starts = array, starts
+
+    @classmethod
+    def empty(cls, starts, width, dtype):
+        shape = (int(starts[-1]),) if width is None else (int(starts[-1]), width)
+        return cls(np.empty(shape, dtype), starts)
+
+    def _slice(self, i):
+        return slice(int(self._starts[i]), int(self._starts[i + 1]))
+
+    def __getitem__(self, i):
+        return self._array[self._slice(i)]
+
+    def __setitem__(self, i, rows):
+        self._array[self._slice(i)] = rows
+
+    @contextmanager
+    def writing(self):
+        yield
+
+    def array(self):
+        return self._array
+
+
+def apply_all(rows, functions):
+    """Rows after several functions, the first one first."""
     for function in functions:
         rows = function(rows)
     return rows
 
 
-def take_in_turn(rows, local, functions):
-    return in_turn(rows[local], functions)
+def take_and_apply(rows, local, functions):
+    return apply_all(rows[local], functions)
+
+
+def without_summary(*inputs, function):
+    return function(*inputs), 0
+
+
+def cut_by_block(numbers, starts):
+    """Ascending numbers as a dict: block -> numbers within it."""
+    ends = np.searchsorted(numbers, starts)
+    return {
+        i: numbers[ends[i] : ends[i + 1]] - starts[i]
+        for i in np.flatnonzero(np.diff(ends)).tolist()
+    }
 
 
 def count_mask(mask):

@@ -1,20 +1,43 @@
-"""Where blocks of samples come from: the one interface between data and runners."""
+"""Blocks of samples: the sources that give them, and the graph rows made of them.
+
+A source is the one interface between data and runners. What is made of a block is
+pure: the same samples give the same numbers in whatever block they stand, and
+whichever runner calls.
+"""
 
 import hashlib
 import re
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._errors import BlockError
-from imvc.views import IncompleteViews, ViewSchema
+from imvc.kernels._anchor_graph import anchor_rows, scale_rows
+from imvc.kernels._distances import block_slices
+from imvc.kernels._patterns import group_rows, pattern_grams
+from imvc.views import IncompleteViews, ViewSchema, group_patterns
 
-__all__ = ["BlockError", "BlockSource", "ViewsSource", "parse_bytes"]
+__all__ = [
+    "AnchorGraphs",
+    "BlockError",
+    "BlockSource",
+    "GraphRows",
+    "ViewsSource",
+    "embed_rows",
+    "graph_rows",
+    "map_observed",
+    "parse_bytes",
+    "row_statistics",
+]
 
 _BLOCK_ROWS = 32_768  # of views in memory
 _SPLIT_ROWS = 4_096  # smaller blocks are not worth a thread
+_BLOCK_ENTRIES = 1 << 20  # numbers of one block of a view's rows
+_GROUP_ENTRIES = 1 << 20  # weights of one block of a pattern's rows
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -42,6 +65,7 @@ class BlockSource(ABC):
     dtype: np.dtype
     starts: np.ndarray
     in_memory = False
+    readable = True  # False where only graph rows are left of the samples
 
     @property
     def n_samples(self) -> int:
@@ -146,6 +170,168 @@ class ViewsSource(BlockSource):
     def ids(self, i: int) -> np.ndarray | None:
         ids = self.views.sample_ids
         return None if ids is None else ids[self._slice(i)]
+
+
+def map_observed(function, views, v, *, map=map):
+    """``function`` of the observed rows of view ``v``, block by block, in order."""
+    rows = views.rows(v)
+    complete = len(rows) == views.n_samples
+
+    def block(part):
+        return function(views.take(v, part if complete else rows[part]))
+
+    return map(block, block_slices(len(rows), views.n_features[v], _BLOCK_ENTRIES))
+
+
+@dataclass(frozen=True)
+class GraphRows:
+    """The weights of a block of samples over the anchors of their views.
+
+    Parameters
+    ----------
+    mask : ndarray of bool, shape (n, n_views)
+    graphs : tuple of (indices, weights), each of shape (n_v, k_v)
+        Per view, of its observed samples in order; indices in the smallest unsigned
+        type that holds them.
+    nearest : tuple of ndarrays of shape (m_v, 2)
+        Per view and anchor, how many samples it is the nearest of, and the sum of
+        their squared distances: how well the anchors cover the view.
+    """
+
+    mask: np.ndarray
+    graphs: tuple
+    nearest: tuple
+
+    @property
+    def n_samples(self):
+        return len(self.mask)
+
+    @cached_property
+    def patterns(self):
+        """Groups of samples with the same views."""
+        return group_patterns(self.mask)
+
+    def select(self, chosen):
+        """Some of the views, by number."""
+        return GraphRows(
+            self.mask[:, chosen],
+            tuple(self.graphs[v] for v in chosen),
+            tuple(self.nearest[v] for v in chosen),
+        )
+
+    def with_start(self, graph):
+        """One more view that every sample has."""
+        seen = np.ones((self.n_samples, 1), bool)
+        return GraphRows(
+            np.hstack([self.mask, seen]),
+            (*self.graphs, graph),
+            (*self.nearest, np.zeros((graph[0].shape[1], 2))),
+        )
+
+    def groups(self):
+        """Blocks of samples of one pattern: ``(pattern, rows, graphs per view)``."""
+        position = np.cumsum(self.mask, axis=0) - 1
+        for pattern in self.patterns:
+            width = sum(self.graphs[v][0].shape[1] for v in pattern.views)
+            for part in block_slices(len(pattern.rows), width, _GROUP_ENTRIES):
+                rows = pattern.rows[part]
+                at = [(v, position[rows, v]) for v in pattern.views]
+                graphs = [(self.graphs[v][0][i], self.graphs[v][1][i]) for v, i in at]
+                yield pattern.views, rows, graphs
+
+    def to_arrays(self):
+        """A flat list of arrays; `from_arrays` is the inverse."""
+        graphs = [array for graph in self.graphs for array in graph]
+        shape = np.array(self.mask.shape)
+        return [shape, np.packbits(self.mask), *graphs, *self.nearest]
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        (n, n_views), bits, *rest = arrays
+        mask = np.unpackbits(bits, count=n * n_views).astype(bool)
+        graphs, nearest = rest[: 2 * n_views], rest[2 * n_views :]
+        pairs = tuple(zip(graphs[::2], graphs[1::2]))
+        return cls(mask.reshape(n, n_views), pairs, tuple(nearest))
+
+
+def graph_rows(views, graph_of, count=1):
+    """GraphRows of a block.
+
+    Parameters
+    ----------
+    views : IncompleteViews
+    graph_of : callable
+        ``graph_of(g, v, X)``: `anchor_rows` of rows ``X`` of view ``v`` in graph ``g``.
+    count : int
+        Graphs per view; the views of the second stand after those of the first.
+    """
+    V, graphs, nearest = views.n_views, [], []
+    for i in range(count * V):
+        g, v = divmod(i, V)
+        parts = list(map_observed(lambda X: graph_of(g, v, X), views, v))  # noqa: B023
+        if not parts:  # one row of zeros tells the number and the types of columns
+            X = np.zeros((1, views.n_features[v]), views.dtype)
+            indices, weights, own = graph_of(g, v, X)
+            parts = [(indices[:0], weights[:0], 0 * own)]
+        indices, weights, own = zip(*parts)
+        graphs.append((np.concatenate(indices), np.concatenate(weights)))
+        nearest.append(sum(own))
+    return GraphRows(np.tile(views.mask, count), tuple(graphs), tuple(nearest))
+
+
+@dataclass(frozen=True)
+class AnchorGraphs:
+    """Graph rows from anchors: a block function that knows no training sample.
+
+    Parameters
+    ----------
+    anchors : list of ndarray (m_v, p_v)
+    deviations : list of ndarray (p_v,) or None
+        Divisors of the columns, for ``scale="standard"``.
+    scale : {"unit", "standard"} or None
+    n_neighbors : int
+    squared : bool
+        Whether weights come from squared distances.
+    """
+
+    anchors: list
+    deviations: list
+    scale: str | None
+    n_neighbors: int
+    squared: bool
+
+    @property
+    def sizes(self):
+        return tuple(len(A) for A in self.anchors)
+
+    def __call__(self, views):
+        return graph_rows(views, self._rows)
+
+    def _rows(self, g, v, X):
+        """Of rows ``X`` of view ``v``; there is one graph, ``g`` = 0."""
+        X = scale_rows(X, self.scale, self.deviations[v])
+        return anchor_rows(X, self.anchors[v], self.n_neighbors, squared=self.squared)
+
+
+def row_statistics(rows, sizes):
+    """PatternGrams of a block of graph rows; they add up over blocks."""
+    return pattern_grams(((p, graphs) for p, _, graphs in rows.groups()), sizes)
+
+
+def embed_rows(rows, sizes, coefficients, d, dtype):
+    """The embedding (n, d) whose rows in pattern p are Z_p C_p.
+
+    Parameters
+    ----------
+    rows : GraphRows
+    coefficients : callable
+        Pattern -> C_p of shape (M_p, d).
+    """
+    C = {p.views: coefficients(p.views) for p in rows.patterns}
+    Y = np.empty((rows.n_samples, d), dtype)
+    for p, at, graphs in rows.groups():
+        Y[at] = group_rows(graphs, [sizes[v] for v in p]) @ C[p]
+    return Y
 
 
 def parse_bytes(size: int | str, name: str = "memory_budget") -> int:

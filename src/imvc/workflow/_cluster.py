@@ -1,199 +1,25 @@
-"""cluster: from tables to clusters with everything that can be said about them."""
+"""cluster, repeat: from files or views to clusters, and the same again."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from imvc.insight import (
-    Confidence,
-    Explanation,
-    Inspection,
-    confidence,
-    explain,
-    inspect,
-)
-from imvc.io import FittedPreparation
+from imvc.insight import Confidence, confidence, explain, inspect
 from imvc.methods import Cost
-from imvc.methods._registry import METHODS
-from imvc.report import ClusterReport
 from imvc.views import IncompleteViews
-from imvc.workflow._model import (
-    check_cost,
-    expected_cost,
-    fit_model,
-    make_model,
-)
-from imvc.workflow._record import package_versions
-from imvc.workflow._save import save_run
-from imvc.workflow._source import InputFiles, open_source
+from imvc.workflow._cluster_run import ClusterRun
+from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
+from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
+from imvc.workflow._run_record import RunRecord, read_record
+from imvc.workflow._save import OUT_OF_CORE_NOTE, ResultFolder
 from imvc.workflow._stages import Progress, Stages
+from imvc.workflow._unfinished import WORK_FOLDER, UnfinishedRun
 
-__all__ = ["ClusterRun", "cluster"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClusterRun:
-    """What `cluster` found: a fitted model and what can be said about its clusters.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted.
-    method : str
-        Its name in the registry.
-    views : IncompleteViews
-        What was clustered, after preparation.
-    inspection : Inspection
-    confidence : Confidence
-    explanation : Explanation
-    preparation : FittedPreparation, optional
-        What was done to the files' columns; new files get the same.
-    metadata : mapping of str to ndarray
-        Columns of what is known of the samples, in their order.
-    notes, warnings : tuple of str
-        What was decided about the files; what the data or the fit warned of.
-    cost : Cost
-        The estimate for one fit.
-    seconds : dict of str to float
-        By stage.
-    n_refits : int
-        Fits that the stability of samples was seen on.
-    inputs, fingerprints : InputFiles and tuple of dict, optional
-        The files, with sizes and SHA-256, where the views came from files.
-    scores : mapping of str to mapping, optional
-        Method -> scores, where classes are known.
-    command : sequence of str, optional
-        The command line, for the record.
-    """
-
-    model: Any
-    method: str
-    views: IncompleteViews
-    inspection: Inspection
-    confidence: Confidence
-    explanation: Explanation
-    preparation: FittedPreparation | None
-    metadata: Mapping[str, np.ndarray]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    cost: Cost
-    seconds: dict[str, float]
-    n_refits: int
-    inputs: InputFiles | None = None
-    fingerprints: tuple[dict[str, Any], ...] = ()
-    scores: Mapping[str, Mapping[str, float]] | None = None
-    command: Sequence[str] | None = None
-
-    @property
-    def labels(self) -> np.ndarray:
-        """Cluster of every sample, numbered from 0."""
-        return self.model.labels_
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters found."""
-        return len(self.model.cluster_centers_)
-
-    @property
-    def sample_ids(self) -> np.ndarray:
-        """Ids of the samples; their numbers where they have none."""
-        ids = self.views.sample_ids
-        return np.arange(self.views.n_samples) if ids is None else ids
-
-    def columns(self) -> dict[str, np.ndarray]:
-        """What ``labels.csv`` says of every sample, beside its id."""
-        return {
-            "cluster": self.labels,
-            "confidence": self.confidence.score,
-            "margin": self.confidence.margin,
-            "stability": self.confidence.stability,
-            "low_confidence": self.confidence.low,
-            "n_views": self.views.mask.sum(axis=1),
-        }
-
-    def summary(self) -> dict[str, Any]:
-        """The result in a few numbers, in JSON's types."""
-        return {
-            "method": self.method,
-            "n_samples": self.views.n_samples,
-            "views": dict(zip(self.views.names, self.views.n_features)),
-            "n_clusters": self.n_clusters,
-            "suggested": not isinstance(self.model.n_clusters, int | np.integer),
-            "evidence": getattr(self.model, "evidence_", None),
-            "sizes": np.bincount(self.labels, minlength=self.n_clusters).tolist(),
-            "low_confidence": int(self.confidence.low.sum()),
-            "pattern_leakage": float(self.explanation.pattern_leakage),
-        }
-
-    def to_report(self) -> ClusterReport:
-        """Everything that ``report.html`` shows."""
-        model = self.model
-        fit_warnings = [w for w in self.warnings if w not in self.inspection.warnings]
-        return ClusterReport(
-            title=f"{self.n_clusters} clusters of {self.views.n_samples} samples",
-            method=type(model).__name__,
-            labels=self.labels,
-            sample_ids=self.sample_ids,
-            mask=self.views.mask,
-            view_names=self.views.names,
-            embedding=model.embedding_,
-            confidence=self.confidence,
-            inspection=self.inspection,
-            explanation=self.explanation,
-            metadata=self.metadata,
-            parameters={
-                name: value
-                for name, value in model.get_params().items()
-                if name != "callback"
-            },
-            versions=package_versions(),
-            stability_curve=getattr(model, "stability_curve_", None),
-            evidence=getattr(model, "evidence_", None),
-            objective=np.asarray(model.objective_),
-            notes=(*self.notes, *fit_warnings),
-            seconds=self.seconds,
-            scores=self.scores,
-            citation=() if self.method == "bridge" else (METHODS[self.method].paper,),
-        )
-
-    def save(
-        self,
-        folder: Any,
-        *,
-        report: bool = True,
-        overwrite: bool = False,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> dict[str, Path]:
-        """Write labels, embedding, model, report and ``run.json``.
-
-        Parameters
-        ----------
-        folder : path-like, or what `output_folder` gives
-            Made if it is not there. Everything appears in it at once, at the end.
-        report : bool, default=True
-            Whether to write ``report.html``.
-        overwrite : bool, default=False
-            Whether files of an earlier run may be replaced.
-        progress : callable, optional
-            Called with a `Progress`.
-
-        Returns
-        -------
-        dict of str to Path
-            What was written, by the file's name.
-        """
-        return save_run(
-            self, folder, report=report, overwrite=overwrite, progress=progress
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"<ClusterRun: {self.method}, {self.views.n_samples} samples, "
-            f"{self.n_clusters} clusters>"
-        )
+__all__ = ["cluster", "repeat"]
 
 
 def cluster(
@@ -206,13 +32,19 @@ def cluster(
     n_refits: int = 4,
     metadata: Mapping[str, Any] | None = None,
     force: bool = False,
+    folder: ResultFolder | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> ClusterRun:
     """Inspect, cluster, judge and explain: all that ``imvc cluster`` does.
 
+    Files that do not fit into memory (`BlockFiles`) are clustered by the methods that
+    read them by blocks. A run that was killed goes on from its finished stages when the
+    same is asked for again. What needs all samples in memory is left out: inspection,
+    estimate, confidence and explanation.
+
     Parameters
     ----------
-    source : InputFiles, ViewFiles, or views as in the ``fit`` of every method
+    source : InputFiles, BlockFiles, ViewFiles, or views as in ``fit``
     n_clusters : int, optional
         Without it AnchorBridge suggests a number; other methods need it.
     method : str, default="bridge"
@@ -221,11 +53,14 @@ def cluster(
         Parameters of the method beside the defaults.
     random_state : int, default=0
     n_refits : int, default=4
-        Fits with other seeds that tell how stable each sample's cluster is.
+        Fits with other seeds that tell how stable each sample's cluster is; none for
+        `BlockFiles`.
     metadata : mapping of str to array-like, optional
         Columns of what is known of the samples, in their order, for the report.
     force : bool, default=False
         Try it even where the estimate says that memory will not do.
+    folder : what `output_folder` gives, optional
+        Where the run will be saved; unfinished work on `BlockFiles` is kept there.
     progress : callable, optional
         Called with a `Progress`; what a fit warns of is told there and kept in the
         result's ``warnings``.
@@ -245,9 +80,14 @@ def cluster(
     """
     stages = Stages(progress)
     # A wrong request is told before files are read for minutes.
+    if isinstance(source, BlockFiles):
+        source.check_request(method, parameters or {}, metadata)
     model = make_model(method, n_clusters, parameters or {}, random_state)
-    opened = open_source(source, stages)
-    views = opened.views
+    if isinstance(source, BlockFiles):
+        return _cluster_by_blocks(source, model, method, folder, stages)
+    loaded = load_views(source, stages)
+    views = loaded.views
+    known = {**loaded.metadata, **_columns(metadata, views.n_samples)}
     with stages.run("inspect"):
         inspection = inspect(views)
     for text in inspection.warnings:
@@ -255,41 +95,137 @@ def cluster(
     cost = expected_cost(method, views, model.n_clusters)
     stages.say(_forecast(cost, n_refits))
     check_cost(cost, stages, force=force)
-    found = fit_model(model, views, stages, cost.seconds)
+    warned = fit_model(model, views, stages, cost.seconds)
+    trust = _judge(model, method, views, n_refits, stages)
+    with stages.run("explain"):
+        explanation = explain(model, views)
+    if explanation.leakage_warning:
+        stages.say(f"warning: {explanation.leakage_warning}")
     return ClusterRun(
         model=model,
         method=method,
         views=views,
-        inspection=inspection,
-        confidence=_judge(model, method, views, n_refits, stages),
-        explanation=_explain(model, views, stages),
-        preparation=opened.preparation,
-        metadata={**opened.metadata, **_columns(metadata, views.n_samples)},
-        notes=opened.notes,
-        warnings=(*inspection.warnings, *found),
-        cost=cost,
         seconds=stages.seconds,
+        notes=loaded.notes,
+        warnings=(*inspection.warnings, *warned),
+        inputs=source if isinstance(source, InputFiles) else None,
+        fingerprints=loaded.fingerprints,
+        inspection=inspection,
+        confidence=trust,
+        explanation=explanation,
+        cost=cost,
         n_refits=n_refits,
-        inputs=opened.inputs,
-        fingerprints=opened.fingerprints,
+        preparation=loaded.preparation,
+        metadata=known,
     )
 
 
-def _judge(model, method, views, n_refits, stages) -> Confidence:
+def repeat(
+    record: RunRecord | str | os.PathLike[str],
+    *,
+    paths: Sequence[str | os.PathLike[str]] | None = None,
+    n_jobs: int | None = None,
+    force: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> ClusterRun:
+    """Repeat a run: the same files, options, parameters and seed.
+
+    Parameters
+    ----------
+    record : RunRecord or path-like
+        The ``run.json`` of a run, or its folder.
+    paths : sequence of path-like, optional
+        The files of the run, in its order, where they are elsewhere now. By default
+        they are looked for beside ``run.json`` as they were, then where they were.
+    n_jobs : int, optional
+        Threads; the result does not depend on them.
+    force : bool, default=False
+        Go on although files have changed or memory may not do.
+    progress : callable, optional
+        As in `cluster`. Told which packages have other versions now.
+
+    Returns
+    -------
+    ClusterRun
+
+    Raises
+    ------
+    ValueError
+        If a file is not what it was (and not `force`), or the record cannot be used.
+    """
+    if not isinstance(record, RunRecord):
+        record = read_record(record)
+    stages = Stages(progress)
+    request = record.checked_request()
+    inputs = record.inputs(paths)
+    changed = record.check_files(inputs)
+    if changed and not force:
+        raise ValueError(
+            f"{'; '.join(changed)}; bring the old file back, or repeat with "
+            f"force=True (--force)."
+        )
+    for text in (*changed, *record.check_versions()):
+        stages.say(f"warning: {text}")
+    parameters = dict(request["parameters"])
+    if n_jobs is not None:
+        parameters["n_jobs"] = n_jobs
+    return cluster(
+        inputs,
+        n_clusters=request["n_clusters"],
+        method=request["method"],
+        parameters=parameters,
+        random_state=request["random_state"],
+        n_refits=request["n_refits"],
+        force=force,
+        progress=progress,
+    )
+
+
+def _cluster_by_blocks(
+    files: BlockFiles,
+    model: Any,
+    method: str,
+    folder: ResultFolder | None,
+    stages: Stages,
+) -> ClusterRun:
+    """The same as far as it goes without all samples in memory."""
+    model.set_params(memory_budget=files.memory_budget, verbose=files.verbose)
+    work, resumed = None, []
+    if files.work_dir is not None:
+        work = UnfinishedRun(Path(files.work_dir))
+    elif folder is not None:
+        work = UnfinishedRun(
+            folder.path / WORK_FOLDER, own=True, overwrite=folder.overwrite
+        )
+    if work is not None:
+        model.set_params(work_dir=str(work.path))
+    with nullcontext() if work is None else work.kept(stages):
+        source = files.open(model, stages)
+        if work is not None:
+            resumed = work.take(model, source, stages)
+        warned = fit_model(model, source, stages)
+    return ClusterRun(
+        model=model,
+        method=method,
+        views=source,
+        seconds=stages.seconds,
+        notes=(OUT_OF_CORE_NOTE,),
+        warnings=warned,
+        inputs=files,
+        work=work,
+        resumed=tuple(resumed),
+    )
+
+
+def _judge(
+    model: Any, method: str, views: IncompleteViews, n_refits: int, stages: Stages
+) -> Confidence:
     # Refits do not search for a number of clusters.
     search = expected_cost(method, views, model.n_clusters).seconds
     once = expected_cost(method, views, len(model.cluster_centers_)).seconds
     expected = n_refits * stages.seconds["fit"] * min(1.0, once / search)
     with stages.run("confidence", expected=expected):
         return confidence(model, views, n_refits=n_refits)
-
-
-def _explain(model, views, stages) -> Explanation:
-    with stages.run("explain"):
-        found = explain(model, views)
-    if found.leakage_warning:
-        stages.say(f"warning: {found.leakage_warning}")
-    return found
 
 
 def _forecast(cost: Cost, n_refits: int) -> str:

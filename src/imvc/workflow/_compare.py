@@ -1,118 +1,100 @@
-"""compare_methods: several methods on the same views, their cost told first."""
+"""compare, compare_methods: several methods on the same views, in one table."""
 
-import csv
-import io
+import logging
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
-from imvc._files import atomic_write
 from imvc.io import InputError, read_metadata
-from imvc.methods import Comparison, Cost, compare
-from imvc.metrics import score_all
-from imvc.views import IncompleteViews
-from imvc.workflow._model import (
-    check_cost,
-    expected_cost,
-    make_model,
-)
-from imvc.workflow._source import open_source
+from imvc.methods import get_method, list_methods
+from imvc.methods._base import draw_seed
+from imvc.methods._registry import METHODS
+from imvc.metrics import pattern_leakage, score_all
+from imvc.views import IncompleteViews, as_views
+from imvc.workflow._comparison import Comparison, MethodComparison
+from imvc.workflow._fit import check_cost, expected_cost, make_model
+from imvc.workflow._input_files import load_views
 from imvc.workflow._stages import Progress, Stages
 
-__all__ = ["MethodComparison", "compare_methods", "read_classes"]
+__all__ = ["compare", "compare_methods", "read_classes"]
 
-# Scores in the table that is printed; the others are in the file and in JSON.
-_PRINTED = ("acc", "nmi", "ari", "purity")
+logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, eq=False)
-class MethodComparison:
-    """What `compare_methods` found.
+def compare(
+    Xs: Any,
+    methods: Sequence[Any] | None = None,
+    n_clusters: int | None = None,
+    *,
+    y: Any = None,
+    mask: Any = None,
+    params: Mapping[str, Mapping[str, Any]] | None = None,
+    random_state: Any = 0,
+    callback: Callable[[dict[str, Any]], Any] | None = None,
+) -> Comparison:
+    """Cluster the same views by several methods.
+
+    The views are checked once. A method that fails does not stop the others: its error
+    stands in the table. Convergence warnings are left out, since the table says so.
 
     Parameters
     ----------
-    comparison : Comparison
-        Rows, labels and agreement of the methods.
-    costs : dict of str to Cost
-        The estimates.
-    n_labelled : int or None
-        Samples whose class is known; None without classes.
-    notes : tuple of str
+    Xs : list or dict of arrays, DataFrames or None, or IncompleteViews
+        As in the ``fit`` of every method.
+    methods : list, optional
+        Registry names (see `imvc.list_methods`), estimators, or pairs
+        ``(label, name or estimator)``. By default all methods by name.
+        Estimators are cloned and keep their own parameters, except that a
+        ``random_state`` of None becomes `random_state`.
+    n_clusters : int
+        For the methods given by name.
+    y : array-like of shape (n_samples,), optional
+        Known classes; adds scores. A pandas Series is aligned with the sample ids of
+        views that were joined from tables.
+    mask : array-like of bool, shape (n_samples, n_views), optional
+    params : dict, optional
+        Label -> parameters of that method, beside or instead of those above.
+    random_state : int, RandomState instance or None, default=0
+        The same seed for every method.
+    callback : callable, optional
+        Called with the row of every method as soon as it has finished.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        At once for unknown names or parameters, two methods with the same label, or
+        data that no method could read.
+
+    Examples
+    --------
+    >>> from imvc import compare
+    >>> from imvc.datasets import make_views
+    >>> data = make_views(150, (8, 9, 7), 3, incomplete=0.3, random_state=0)
+    >>> result = compare(data.Xs, ["rise", "bridge"], 3, y=data.y, mask=data.mask)
+    >>> result.names
+    ('rise', 'bridge')
+    >>> [sorted(set(labels.tolist())) for labels in result.labels.values()]
+    [[0, 1, 2], [0, 1, 2]]
     """
-
-    comparison: Comparison
-    costs: Mapping[str, Cost]
-    n_labelled: int | None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """Methods that raised an error."""
-        rows = self.comparison.rows
-        return tuple(row["method"] for row in rows if row["error"] is not None)
-
-    def table(self) -> list[dict[str, Any]]:
-        """A row per method: numbers, scores, and its agreement with the others."""
-        names, agreement = self.comparison.names, self.comparison.agreement
-        found = []
-        for row in self.comparison.rows:
-            line = {key: value for key, value in row.items() if key != "labels"}
-            error = line.pop("error")
-            own = row["method"]
-            for other in names:
-                pair = own in names
-                line[f"agreement with {other}"] = (
-                    float(agreement[names.index(own), names.index(other)])
-                    if pair
-                    else None
-                )
-            found.append({**line, "error": error})
-        return found
-
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of the table for a terminal."""
-        rows = self.table()
-        scores = [name for name in _PRINTED if rows and name in rows[0]]
-        agree = [name for name in rows[0] if name.startswith("agreement with ")]
-        head = ["method", "seconds", "leakage", *scores, *agree]
-        lines = [
-            [
-                row["method"],
-                _number(row["seconds"], ".2f"),
-                _number(row["pattern_leakage"]),
-                *(_number(row[name]) for name in (*scores, *agree)),
-                _remark(row),
-            ]
-            for row in rows
-        ]
-        return [*head, ""], lines
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the labels, in JSON's types."""
-        return {
-            "methods": self.table(),
-            "estimates": {
-                name: {"seconds": cost.seconds, "bytes": int(cost.bytes)}
-                for name, cost in self.costs.items()
-            },
-            "n_labelled": self.n_labelled,
-            "notes": list(self.notes),
-        }
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the table as CSV, atomically."""
-        text = io.StringIO()
-        rows = self.table()
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        with atomic_write(path) as file:
-            file.write(text.getvalue().encode())
-        return Path(path)
+    if not (random_state is None or isinstance(random_state, int | np.integer)):
+        random_state = draw_seed(check_random_state(random_state))
+    estimators = _estimators(methods, n_clusters, params or {}, random_state)
+    views = as_views(Xs, mask)
+    score = None if y is None else partial(score_all, _aligned_classes(y, views))
+    return _fit_all(estimators, views, score, callback)
 
 
 def compare_methods(
@@ -125,7 +107,7 @@ def compare_methods(
     force: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> MethodComparison:
-    """Cluster the same views by several methods; all that ``imvc compare`` does.
+    """`compare` from files, its cost told first: all that ``imvc compare`` does.
 
     Parameters
     ----------
@@ -157,51 +139,170 @@ def compare_methods(
     stages = Stages(progress)
     for name in methods:
         make_model(name, n_clusters, {}, random_state)
-    opened = open_source(source, stages, fingerprint=False)
-    views = opened.views
-    y = None if labels is None else _aligned(labels, views)
+    loaded = load_views(source, stages, fingerprint=False)
+    views = loaded.views
+    score, n_labelled = None, None
+    if labels is not None:
+        score, n_labelled = _score_of_known(labels, views)
     costs = {name: expected_cost(name, views, n_clusters) for name in methods}
     for cost in costs.values():
         stages.say(cost.reason)
     for cost in costs.values():
         check_cost(cost, stages, force=force)
-    total = sum(cost.seconds for cost in costs.values())
-    finished: list[str] = []
-    with stages.run("compare", total=len(costs), expected=total) as step:
+    estimators = _estimators(list(methods), n_clusters, {}, random_state)
+    expected = sum(cost.seconds for cost in costs.values())
+    with stages.run("compare", total=len(costs), expected=expected) as step:
+        done = iter(range(1, len(estimators) + 1))
+        found = _fit_all(estimators, views, score, lambda row: step(next(done)))
+    return MethodComparison(found, costs, n_labelled, loaded.notes)
 
-        def tell(row: dict[str, Any]) -> None:
-            finished.append(row["method"])
-            step(len(finished))
 
-        found = compare(
-            views, list(methods), n_clusters, random_state=random_state, callback=tell
+def _estimators(
+    methods: Sequence[Any] | None,
+    n_clusters: int | None,
+    params: Mapping[str, Mapping[str, Any]],
+    random_state: int | None,
+) -> dict[str, Any]:
+    """Label -> estimator ready to fit; every mistake in the request raises here."""
+    if isinstance(methods, str):
+        methods = [methods]
+    pairs = [_labelled(m) for m in (list_methods() if methods is None else methods)]
+    labels = [label for label, _ in pairs]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ValueError(
+                f"two methods are labelled {label!r}; tell them apart with pairs "
+                f"(label, estimator)."
+            )
+    unknown = [label for label in params if label not in labels]
+    if unknown:
+        raise ValueError(
+            f"params names {unknown[0]!r}, which is not compared; "
+            f"the methods are: {', '.join(labels)}."
         )
-    return MethodComparison(
-        found if y is None else scored(found, y),
-        costs,
-        None if y is None else int(known(y).sum()),
-        opened.notes,
-    )
+    return {
+        label: _ready(label, method, n_clusters, params.get(label, {}), random_state)
+        for label, method in pairs
+    }
 
 
-def scored(found: Comparison, y: np.ndarray) -> Comparison:
-    """The comparison with scores over the samples whose class is known."""
-    seen = known(y)
-    classes = y[seen].astype(str)
-    empty = dict.fromkeys(score_all([0], [0]))
+def _labelled(method: Any) -> tuple[str, Any]:
+    """``(label, registry name or estimator)`` of one entry of ``methods``."""
+    if isinstance(method, tuple) and len(method) == 2 and isinstance(method[0], str):
+        return method[0], _labelled(method[1])[1]
+    if isinstance(method, str):
+        get_method(method)
+        return method, method
+    if isinstance(method, type) or not hasattr(method, "get_params"):
+        raise TypeError(
+            f"methods has {method!r}; give a registry name, an estimator such as "
+            f"RISE(n_clusters=3), or a pair (label, estimator)."
+        )
+    known = {entry.estimator: name for name, entry in METHODS.items()}
+    return known.get(type(method), type(method).__name__), method
+
+
+def _ready(label, method, n_clusters, options, random_state) -> Any:
+    if isinstance(method, str):
+        if n_clusters is None and "n_clusters" not in options:
+            raise ValueError(
+                f"n_clusters=None, but {label!r} is given by name; give n_clusters."
+            )
+        options = {"n_clusters": n_clusters, "random_state": random_state, **options}
+        estimator = get_method(method)(n_clusters=options["n_clusters"])
+    else:
+        estimator = clone(method)
+        if estimator.get_params(deep=False).get("random_state", 0) is None:
+            options = {"random_state": random_state, **options}
+    known = estimator.get_params()
+    for name in options:
+        if name not in known:
+            raise ValueError(
+                f"{label!r} has no parameter {name!r}; it has: {', '.join(known)}."
+            )
+    return estimator.set_params(**options)
+
+
+def _fit_all(estimators, views, score, callback) -> Comparison:
+    """Fit one estimator after the other; `score` takes labels and gives scores."""
     rows = []
-    for row in found.rows:
-        scores: dict[str, Any] = dict(empty)
-        if row["error"] is None:
-            scores = score_all(classes, row["labels"][seen])
-        rows.append({**row, **scores})
+    for label, estimator in estimators.items():
+        rows.append(_fit_one(label, estimator, views, score))
+        if callback is not None:
+            callback(rows[-1])
     return Comparison(rows)
 
 
-def known(y: np.ndarray) -> np.ndarray:
-    """Which classes are given: neither None nor NaN."""
-    given: np.ndarray = y != np.array(None, dtype=object)
-    return np.asarray(given & (y == y), dtype=bool)
+def _fit_one(label, estimator, views, score) -> dict[str, Any]:
+    """The row of one method, whatever happens to it (interrupts pass through)."""
+    scores = {} if score is None else dict.fromkeys(score_all([0], [0]))
+    keys = ("labels", "seconds", "n_iter", "converged", "pattern_leakage", "error")
+    row: dict[str, Any] = {"method": label, **dict.fromkeys(keys), **scores}
+    start = perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = estimator.fit(views)
+        row["seconds"] = perf_counter() - start
+        labels = np.asarray(model.labels_)
+        found = {
+            "labels": labels,
+            "n_iter": getattr(model, "n_iter_", None),
+            "converged": getattr(model, "converged_", None),
+            "pattern_leakage": pattern_leakage(labels, views.mask),
+            **({} if score is None else score(labels)),
+        }
+    except Exception as error:
+        logger.debug("%s failed", label, exc_info=True)
+        row["seconds"] = perf_counter() - start
+        row["error"] = f"{type(error).__name__}: {error}"
+        return row
+    return row | found
+
+
+def _aligned_classes(y: Any, views: IncompleteViews) -> np.ndarray:
+    """A class for every sample, by id where `y` has them."""
+    ids = views.sample_ids
+    if ids is not None and hasattr(y, "reindex"):
+        absent = [i for i in ids if i not in y.index]
+        if absent:
+            raise ValueError(
+                f"y has no class for {len(absent)} samples, first {absent[0]!r}; "
+                f"give one for every sample id, or an array in the order of "
+                f"as_views(Xs).sample_ids."
+            )
+        y = y.loc[list(ids)]
+    return _one_per_sample("y", np.asarray(y), views)
+
+
+def _score_of_known(labels: Any, views: IncompleteViews) -> tuple[Any, int]:
+    """A function that scores where the class is known, and for how many that is."""
+    ids = np.arange(views.n_samples) if views.sample_ids is None else views.sample_ids
+    if isinstance(labels, Mapping):
+        classes = np.empty(len(ids), dtype=object)
+        classes[:] = [labels.get(i) for i in ids.tolist()]
+    else:
+        classes = _one_per_sample("labels", np.asarray(labels, dtype=object), views)
+    # Neither None nor NaN, which differs from itself.
+    known = np.array([c is not None and c == c for c in classes], dtype=bool)
+    if isinstance(labels, Mapping) and not known.any():
+        raise ValueError(
+            f"labels has a class for none of the samples, such as {ids[0]!r}; its "
+            f"ids are {list(labels)[:3]}, ...: give a table with the same ids."
+        )
+    given = classes[known].astype(str)
+    return lambda found: score_all(given, found[known]), int(known.sum())
+
+
+def _one_per_sample(
+    name: str, classes: np.ndarray, views: IncompleteViews
+) -> np.ndarray:
+    if classes.shape != (views.n_samples,):
+        raise ValueError(
+            f"{name} has shape {classes.shape}, but there are {views.n_samples} "
+            f"samples; give one class per sample."
+        )
+    return classes
 
 
 def read_classes(text: str | os.PathLike[str]) -> dict[str, Any]:
@@ -234,35 +335,3 @@ def _split(text: str) -> tuple[str, str | None]:
     if Path(text).exists() or not sign or len(path) < 2:
         return text, None
     return path, column
-
-
-def _aligned(labels: Any, views: IncompleteViews) -> np.ndarray:
-    """A class, or None, for every sample."""
-    if isinstance(labels, Mapping):
-        ids = views.sample_ids
-        ids = np.arange(views.n_samples) if ids is None else ids
-        y = np.empty(len(ids), dtype=object)
-        y[:] = [labels.get(i) for i in ids.tolist()]
-        if not known(y).any():
-            raise ValueError(
-                f"labels has a class for none of the samples, such as {ids[0]!r}; its "
-                f"ids are {list(labels)[:3]}, ...: give a table with the same ids."
-            )
-        return y
-    y = np.asarray(labels, dtype=object)
-    if y.shape != (views.n_samples,):
-        raise ValueError(
-            f"labels has shape {y.shape}, but there are {views.n_samples} samples; "
-            f"give one class per sample."
-        )
-    return y
-
-
-def _number(value: float | None, form: str = ".3f") -> str:
-    return "" if value is None else format(value, form)
-
-
-def _remark(row: Mapping[str, Any]) -> str:
-    if row["error"] is not None:
-        return " ".join(row["error"].split())
-    return "not converged" if row["converged"] is False else ""

@@ -11,10 +11,11 @@ import numpy as np
 from imvc.datasets import MultiViewDataset, load_digits_views
 from imvc.io import OutputFolder, write_labels
 from imvc.metrics import score_all
-from imvc.workflow._cluster import ClusterRun, cluster
+from imvc.workflow._cluster import cluster
+from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._compare import compare_methods
+from imvc.workflow._input_files import InputFiles
 from imvc.workflow._save import output_folder
-from imvc.workflow._source import InputFiles
 from imvc.workflow._stages import Progress
 
 __all__ = ["Demo", "demo"]
@@ -115,7 +116,7 @@ def demo(
         }
         y = run.metadata["digit"].astype(str)
         found = score_all(y, run.labels)
-        scores["bridge"] = {title: found[key] for key, title in _SCORES.items()}
+        scores[run.method] = {title: found[key] for key, title in _SCORES.items()}
         run = replace(run, scores=scores)
         files = run.save(taken, progress=progress)
     seconds = {row["method"]: row["seconds"] for row in others.table()}
@@ -125,7 +126,7 @@ def demo(
             f"-k {data.n_clusters} --metadata {paths[-1]} -o out",
         ]
     )
-    return Demo(run, {**seconds, "bridge": run.seconds["fit"]}, files, command)
+    return Demo(run, {**seconds, run.method: run.seconds["fit"]}, files, command)
 
 
 def _ids(data: MultiViewDataset) -> list[str]:

@@ -2,24 +2,35 @@
 
 import importlib.util
 import json
+import os
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from imvc.io import OutputFolder, write_labels
+from imvc.io._write_rows import take_rows
+from imvc.methods import get_method, list_methods
 from imvc.report import write_cluster_page
-from imvc.workflow._record import make_record
+from imvc.scale import BlockSource, save_rows
+from imvc.workflow._input_files import BlockFiles
+from imvc.workflow._run_record import make_record
 from imvc.workflow._stages import Progress, Stages
+from imvc.workflow._unfinished import UnfinishedRun
 
 if TYPE_CHECKING:
-    from imvc.workflow._cluster import ClusterRun
+    from imvc.workflow._cluster_run import ClusterRun
 
-__all__ = ["RUN_FILES", "output_folder", "save_run"]
+__all__ = ["OUT_OF_CORE_NOTE", "ResultFolder", "output_folder", "save_run"]
 
+_Writer = Callable[[Path], Any]
 # All that a run may write: an older run's files of these names give way together.
-RUN_FILES = (
+_FILES = (
     "labels.csv",
     "labels.parquet",
     "embedding.parquet",
@@ -32,9 +43,60 @@ RUN_FILES = (
     "report.html",
     "run.json",
 )
+_FOLDERS = ("labels.zarr", "embedding.zarr")
+OUT_OF_CORE_NOTE = (
+    "Confidence, explanation and report.html need all samples in memory; they are "
+    "left out."
+)
+_KEPT_SAMPLES = 10_000  # in the model of an out-of-core run: enough for a median
 
 
-def output_folder(path: Any, *, overwrite: bool = False) -> OutputFolder:
+class ResultFolder(OutputFolder):
+    """The folder of a run; beside files it takes zarr arrays, which are folders."""
+
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool) -> None:
+        super().__init__(path, overwrite=overwrite, names=_FILES)
+        self._arrays: list[Path] = []
+        # Not needed any more once the results are in place.
+        self.finished_work: UnfinishedRun | None = None
+
+    def __enter__(self) -> "ResultFolder":
+        for name in _FOLDERS:
+            if not self.overwrite and os.path.lexists(self.path / name):
+                raise ValueError(
+                    f"{self.path}: already holds results ({name}); choose another "
+                    f"folder or pass --overwrite (overwrite=True)."
+                )
+        super().__enter__()
+        return self
+
+    def stage(self, name: str) -> Path:
+        """Path to write a file or a zarr array to now; it appears at the end."""
+        if name not in _FOLDERS:
+            return super().stage(name)
+        self._arrays.append(super().stage("run.json").with_name(name))
+        return self._arrays[-1]
+
+    def place_arrays(self) -> None:
+        """Move zarr arrays into place, and remove those of an earlier run."""
+        for name in _FOLDERS:
+            if (self.path / name).is_dir():
+                shutil.rmtree(self.path / name)
+        for array in self._arrays:
+            os.rename(array, self.path / array.name)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        if kind is None and self.finished_work is not None:
+            self.finished_work.remove()
+
+
+def output_folder(path: Any, *, overwrite: bool = False) -> ResultFolder:
     """The folder of a run, to be taken before the work begins.
 
     Parameters
@@ -49,7 +111,7 @@ def output_folder(path: Any, *, overwrite: bool = False) -> OutputFolder:
         A context manager for `ClusterRun.save`; refuses a folder that holds a run, or
         that another process is writing to.
     """
-    return OutputFolder(path, overwrite=overwrite, names=RUN_FILES)
+    return ResultFolder(path, overwrite=overwrite)
 
 
 def save_run(
@@ -61,65 +123,92 @@ def save_run(
     progress: Callable[[Progress], None] | None,
 ) -> dict[str, Path]:
     """Write a run; see `ClusterRun.save`."""
-    if not isinstance(folder, OutputFolder):
+    if not isinstance(folder, ResultFolder):
         with output_folder(folder, overwrite=overwrite) as taken:
             return save_run(
                 run, taken, report=report, overwrite=overwrite, progress=progress
             )
     stages = Stages(progress)
-    staged, notes = {}, []
-    with stages.run("write"):
-        for name, write in _writers(run):
-            if write is None:
-                continue
-            staged[name] = folder.stage(name)
-            write(staged[name])
-        notes = _not_written(run)
-    if report:
-        with stages.run("report"):
-            staged["report.html"] = folder.stage("report.html")
-            write_cluster_page(run.to_report(), staged["report.html"])
+    staged = {}
+    with nullcontext() if run.work is None else run.work.kept(stages):
+        with stages.run("write"):
+            writers = _writers_by_blocks if run.out_of_core else _writers
+            for name, write in writers(run):
+                staged[name] = folder.stage(name)
+                write(staged[name])
+        if report and not run.out_of_core:
+            with stages.run("report"):
+                staged["report.html"] = folder.stage("report.html")
+                write_cluster_page(run.to_report(), staged["report.html"])
+    notes = _not_written(run)
     for note in notes:
         stages.say(note)
     run.seconds.update(stages.seconds)
     # Last, since it has the checksums of the others.
     record = make_record(run, folder.path, staged, notes)
     folder.write("run.json", json.dumps(record, indent=1) + "\n")
+    folder.place_arrays()
+    folder.finished_work = run.work
     return {name: folder.path / name for name in (*staged, "run.json")}
 
 
-def _writers(run: "ClusterRun") -> Iterator[tuple[str, Any]]:
-    """Name and writer of every file but the report; None where it cannot be written."""
-    ids, columns = run.sample_ids, run.columns()
-    parquet = has_parquet()
-    yield "labels.csv", lambda path: write_labels(path, ids, columns)
-    yield (
-        "labels.parquet",
-        (lambda path: write_labels(path, ids, columns)) if parquet else None,
-    )
-    name = "embedding.parquet" if parquet else "embedding.csv"
-    yield name, lambda path: write_labels(path, ids, _coordinates(run.model.embedding_))
-    yield "model.imvc", _save_model(run)
-    yield (
-        "patterns.svg",
-        lambda path: path.write_text(run.inspection.to_svg(), encoding="utf-8"),
-    )
+def _writers(run: "ClusterRun") -> Iterator[tuple[str, _Writer]]:
+    """Name and writer of every file but the report."""
+    assert run.inspection is not None
+    ids, columns, Y = run.sample_ids, run.columns(), run.model.embedding_
+    coordinates = {f"y{j}": Y[:, j] for j in range(Y.shape[1])}
+    tables = {"labels.csv": columns, "embedding.csv": coordinates}
+    if has_parquet():
+        tables["labels.parquet"] = columns
+        tables["embedding.parquet"] = tables.pop("embedding.csv")
+    for name, table in tables.items():
+        yield name, partial(write_labels, ids=ids, columns=table)
+    if hasattr(run.model, "save"):
+        if run.preparation is not None:
+            # New files get the same treatment; `save` keeps attributes that end so.
+            run.model.preparation_ = run.preparation.to_dict()
+        yield "model.imvc", run.model.save
+    picture = run.inspection.to_svg()
+    yield "patterns.svg", lambda path: path.write_text(picture, encoding="utf-8")
 
 
-def _save_model(run: "ClusterRun") -> Callable[[Path], None] | None:
-    if not hasattr(run.model, "save"):
-        return None
-    if run.preparation is not None:
-        # New files get the same treatment; `save` keeps attributes that end so.
-        run.model.preparation_ = run.preparation.to_dict()
-    return run.model.save
+def _writers_by_blocks(run: "ClusterRun") -> Iterator[tuple[str, _Writer]]:
+    """Name and writer of every file of an out-of-core run."""
+    assert isinstance(run.inputs, BlockFiles)
+    assert isinstance(run.views, BlockSource)
+    kind, model, source = run.inputs.result_format, run.model, run.views
+    has_ids = source.n_blocks > 0 and source.ids(0) is not None
+    tabular = kind in ("parquet", "csv")
+
+    def rows(array: Any, with_ids: bool) -> _Writer:
+        ids = (source.ids(i) for i in range(source.n_blocks)) if with_ids else None
+        return lambda path: save_rows(path, array, ids)
+
+    yield f"labels.{kind}", rows(model.labels_, has_ids and tabular)
+    yield f"embedding.{kind}", rows(model.embedding_, has_ids and tabular)
+    if has_ids and not tabular:
+        yield "ids.csv", rows(np.empty((source.n_samples, 0)), True)
+    yield "model.imvc", partial(_save_with_few_samples, model)
 
 
-def _coordinates(Y: np.ndarray) -> dict[str, np.ndarray]:
-    return {f"y{j}": Y[:, j] for j in range(Y.shape[1])}
+def _save_with_few_samples(model: Any, path: Path) -> None:
+    """Save the model with labels and embedding of some samples spread over all.
+
+    New samples are judged by the margins of these; all the others are in files.
+    """
+    labels, Y = model.labels_, model.embedding_
+    some = np.linspace(0, len(labels) - 1, min(len(labels), _KEPT_SAMPLES))
+    some = some.astype(np.int64)
+    model.labels_, model.embedding_ = labels[some], take_rows(Y, some)
+    try:
+        model.save(path)
+    finally:
+        model.labels_, model.embedding_ = labels, Y
 
 
 def _not_written(run: "ClusterRun") -> list[str]:
+    if run.out_of_core:
+        return [OUT_OF_CORE_NOTE]
     notes = []
     if not has_parquet():
         notes.append(
@@ -127,9 +216,10 @@ def _not_written(run: "ClusterRun") -> list[str]:
             "is missing (pip install 'imvc[io]')."
         )
     if not hasattr(run.model, "save"):
+        able = " and ".join(m for m in list_methods() if hasattr(get_method(m), "save"))
         notes.append(
             f"model.imvc is not written: {run.method} has no rule for new samples "
-            f"(bridge and rise have)."
+            f"({able} have)."
         )
     return notes
 

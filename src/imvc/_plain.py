@@ -1,0 +1,41 @@
+"""Results as plain text and plain JSON."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["aligned", "plain"]
+
+
+def aligned(lines: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+    """Columns side by side: those in ``left`` to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    texts = (
+        "  ".join(
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths))
+        )
+        for line in lines
+    )
+    return "\n".join(text.rstrip() for text in texts)
+
+
+def plain(value: Any, otherwise: Callable[[Any], Any] | None = None) -> Any:
+    """``value`` in the types of JSON, which knows neither NaN, NumPy nor tuples.
+
+    What has no such type goes through ``otherwise``; without it, it is a TypeError.
+    """
+    if isinstance(value, Mapping):
+        if otherwise is None and not all(isinstance(key, str) for key in value):
+            raise TypeError(f"JSON has only text for the keys of {value!r}.")
+        return {str(key): plain(item, otherwise) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(item, otherwise) for item in value]
+    if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    finite = not isinstance(value, float) or math.isfinite(value)
+    if finite and isinstance(value, str | int | float | None):  # a bool is an int
+        return value
+    if otherwise is None:
+        raise TypeError(f"JSON has no type for {value!r}.")
+    return otherwise(value)

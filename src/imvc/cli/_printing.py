@@ -1,0 +1,47 @@
+"""What commands print: JSON, tables, durations, examples."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from imvc._plain import plain
+
+
+def print_json(value: Any) -> None:
+    """Indented JSON on stdout; null where a number is not finite."""
+    strict = plain(value, lambda odd: None if isinstance(odd, float) else str(odd))
+    typer.echo(json.dumps(strict, indent=2, allow_nan=False))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]):
+    """A table on stdout, as wide as it needs where stdout is not a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=1000)
+    table = Table(title=Text(title) if title else None, title_justify="left", box=None)
+    for column in columns:
+        table.add_column(Text(column), overflow="fold")
+    for row in rows:
+        # Names of datasets and methods are no markup.
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+def clock(seconds: float) -> str:
+    """A duration for people: 40 s, 12 min, 3.5 h."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def examples(*lines: str) -> str:
+    """An epilogue with example commands, one a line, not wrapped."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -1,0 +1,177 @@
+"""A progress bar on stderr; plain lines where stderr is not a terminal."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from imvc.cli._printing import clock
+
+
+@contextmanager
+def progress_bar(title: str):
+    """Yields a callable that takes `imvc.experiments.Progress`."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines(console, title).tell
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda state: bar.update(task, total=state.runs, completed=state.done)
+
+
+class _Lines:
+    """A line now and then, with the time left at the pace so far."""
+
+    def __init__(self, console, title: str, pause: float = 10.0) -> None:
+        self._console, self._title, self._pause = console, title, pause
+        self._start = self._last = time.monotonic()
+        self._first: int | None = None
+
+    def tell(self, state) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = state.done
+        finished = state.done == state.runs
+        if now - self._last < self._pause and not finished:
+            return
+        self._last = now
+        made = state.done - self._first
+        left = (state.runs - state.done) * (now - self._start) / made if made else 0.0
+        text = f"{self._title}: {state.done}/{state.runs}"
+        if made and not finished:
+            text += f", about {clock(left)} left"
+        self._console.print(text, markup=False, highlight=False)
+
+
+@contextmanager
+def stage_progress(
+    quiet: bool = False, bars: bool = True
+) -> Iterator[Callable[[Any], None]]:
+    """Yields a callable that takes `imvc.workflow.Progress` and shows it on stderr.
+
+    In a terminal every stage has a line with its time and the time left; elsewhere a
+    stage is told when it starts. Messages stay. `quiet` shows nothing; without `bars`
+    a stage is told once, also in a terminal, since it shows its own progress.
+    """
+    if quiet:
+        yield lambda state: None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not bars:
+        yield _StageLines(console, pause=math.inf).tell
+        return
+    if not console.is_terminal:
+        yield _StageLines(console).tell
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    class TimeLeft(TextColumn):
+        """The time left, counted down between the steps too."""
+
+        def render(self, task):
+            from rich.text import Text
+
+            return Text(_left(task.fields["state"], task.elapsed or 0.0))
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TimeLeft(""),
+    )
+    with Progress(*columns, console=console) as bar:
+        yield _StageBars(bar).tell
+
+
+def _left(state, elapsed: float) -> str:
+    """The time left, by the pace so far or by the estimate; empty if unknown."""
+    if state.finished:
+        return ""
+    if state.total and state.done:
+        return f"about {clock(elapsed / state.done * (state.total - state.done))} left"
+    if state.expected is not None and state.expected >= 1:
+        return f"about {clock(max(state.expected - elapsed, 0))} left"
+    return ""
+
+
+def _title(state) -> str:
+    if state.total:
+        return f"{state.stage} {state.done}/{state.total}"
+    return f"{state.stage}, step {state.done}" if state.done else state.stage
+
+
+class _StageBars:
+    """One bar for every stage, in a terminal."""
+
+    def __init__(self, bar) -> None:
+        self._bar = bar
+        self._tasks: dict[str, Any] = {}
+
+    def tell(self, state) -> None:
+        if state.message:
+            self._bar.console.print(
+                state.message, markup=False, highlight=False, soft_wrap=True
+            )
+            return
+        if state.stage not in self._tasks:
+            self._tasks[state.stage] = self._bar.add_task(
+                state.stage, total=state.total, state=state
+            )
+        task = self._tasks[state.stage]
+        # A stage of unknown length is full when it is over.
+        total = (state.total or 1) if state.finished else state.total
+        done = total if state.finished else state.done
+        self._bar.update(
+            task, description=_title(state), total=total, completed=done, state=state
+        )
+        if state.finished:
+            self._bar.stop_task(task)
+
+
+class _StageLines:
+    """A line when a stage starts and now and then within it."""
+
+    def __init__(self, console, pause: float = 10.0) -> None:
+        self._console, self._pause = console, pause
+        self._started: dict[str, float] = {}
+        self._last = 0.0
+
+    def tell(self, state) -> None:
+        if state.message:
+            self._print(state.message)
+            return
+        now = time.monotonic()
+        start = self._started.get(state.stage)
+        if start is None:
+            start = self._started[state.stage] = self._last = now
+        elif state.finished or now - self._last < self._pause:
+            return
+        self._last = now
+        left = _left(state, now - start)
+        self._print(f"{_title(state)} ({left})" if left else _title(state))
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)

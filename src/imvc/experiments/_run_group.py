@@ -1,0 +1,164 @@
+"""One run, or one group of runs that share their statistics, to records.
+
+Samples are shuffled (`shuffled_data`), because two of the compared methods depend on
+the order of the rows. The mask is drawn first, on the rows in the order of the file, so
+``random_mask(n, views, rate, random_state=mask_seed)`` gives the same one elsewhere.
+"""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from imvc.datasets import MultiViewDataset, random_mask
+from imvc.experiments._machine import machine_info
+from imvc.experiments._process_memory import PeakMemory
+from imvc.experiments._run_record import Record
+from imvc.experiments._suite import RunSpec
+from imvc.experiments._suite_plan import PATH_PARAMETERS, estimator_class
+from imvc.metrics import score_all
+
+_SHUFFLE = 1  # keeps the draws of the shuffle apart from those of the mask
+
+
+def shuffled_data(data: MultiViewDataset, rate: float, mask_seed: int):
+    """The dataset with views taken away, its samples in random order.
+
+    Rate 0 leaves a naturally incomplete set as it is. The seed is that of the mask and,
+    by a stream of its own, of the order.
+    """
+    if rate > 0:
+        mask = random_mask(data.n_samples, data.n_views, rate, random_state=mask_seed)
+        data = data.with_mask(mask)
+    order = np.random.default_rng([mask_seed, _SHUFFLE]).permutation(data.n_samples)
+    shuffled = (X[order] for X in data.Xs)
+    return MultiViewDataset(
+        # Half precision is how features are stored, not how they are computed with.
+        Xs=[X.astype(np.float32) if X.dtype == np.float16 else X for X in shuffled],
+        y=data.y[order],
+        mask=data.mask[order],
+        names=data.names,
+        name=data.name,
+    )
+
+
+def run_group(
+    specs: Sequence[RunSpec], data: MultiViewDataset, n_jobs: int = 1
+) -> list[Record]:
+    """Do the runs of a group, all on the same mask; never raises on a bad run.
+
+    Parameters
+    ----------
+    specs : sequence of RunSpec
+        One group of `group_runs`.
+    data : MultiViewDataset
+        Complete, in the order of its file.
+    n_jobs : int, default=1
+        Threads of methods that take them.
+
+    Returns
+    -------
+    list of Record
+        In the order of ``specs``.
+    """
+    shuffled = shuffled_data(data, specs[0].rate, specs[0].mask_seed)
+    if len(specs) > 1:
+        try:
+            return _run_path(specs, shuffled, n_jobs)
+        except MemoryError:
+            gc.collect()
+        except Exception:
+            # One bad setting must not take the others with it: each by itself below.
+            pass
+    return [run_one(spec, shuffled, n_jobs) for spec in specs]
+
+
+def run_one(spec: RunSpec, data: MultiViewDataset, n_jobs: int = 1) -> Record:
+    """Fit once and score; an exception becomes the reason of a failed record."""
+    try:
+        model = _estimator(spec, data, n_jobs)
+        with PeakMemory() as memory, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            start = perf_counter()
+            model.fit(data.Xs, mask=data.mask)
+            total = perf_counter() - start
+        return _record(spec, data, model, total, memory.above)
+    except MemoryError as error:
+        return failure(spec, "memory", f"MemoryError: {error}".rstrip(": "))
+    except Exception as error:
+        return failure(spec, "failed", f"{type(error).__name__}: {error}")
+
+
+def failure(spec: RunSpec, status: str, reason: str) -> Record:
+    """The record of a run that has no result."""
+    return Record(
+        spec, status, reason, machine=machine_info(), finished=_now(), grouped=1
+    )
+
+
+def _run_path(specs, data, n_jobs) -> list[Record]:
+    model = _estimator(specs[0], data, n_jobs)
+    defaults = {name: model.get_params()[name] for name in PATH_PARAMETERS}
+    wanted = [
+        tuple(spec.parameters.get(name, defaults[name]) for name in PATH_PARAMETERS)
+        for spec in specs
+    ]
+    betas = list(dict.fromkeys(beta for beta, _ in wanted))
+    dims = list(dict.fromkeys(dim for _, dim in wanted))
+    with PeakMemory() as memory, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = perf_counter()
+        models = model.beta_path(data.Xs, betas, embedding_dims=dims, mask=data.mask)
+        total = (perf_counter() - start) / len(models)
+    found = dict(zip(((beta, dim) for dim in dims for beta in betas), models))
+    return [
+        _record(spec, data, found[pair], total, memory.above, len(specs))
+        for spec, pair in zip(specs, wanted)
+    ]
+
+
+def _estimator(spec: RunSpec, data: MultiViewDataset, n_jobs: int) -> Any:
+    model = estimator_class(spec.method)(
+        n_clusters=data.n_clusters, **dict(spec.parameters)
+    )
+    extra = {"random_state": spec.seed, "n_jobs": n_jobs}
+    known = model.get_params()
+    return model.set_params(
+        **{k: v for k, v in extra.items() if k in known and k not in spec.parameters}
+    )
+
+
+def _record(spec, data, model, total, memory, grouped=1) -> Record:
+    scores = score_all(data.y, model.labels_)
+    leakage = getattr(model, "pattern_leakage_", None)
+    if leakage is not None:
+        scores["pattern_leakage"] = float(leakage)
+    return Record(
+        spec,
+        scores=scores,
+        seconds={**getattr(model, "stage_seconds_", {}), "total": total},
+        peak_memory=memory,
+        objective=tuple(float(v) for v in getattr(model, "objective_", ())),
+        n_iter=int(getattr(model, "n_iter_", 0)),
+        converged=bool(getattr(model, "converged_", True)),
+        grouped=grouped,
+        resolved=model.get_params(),
+        shape={
+            "n_samples": data.n_samples,
+            "n_views": data.n_views,
+            "n_clusters": data.n_clusters,
+            "n_incomplete": int((~data.mask.all(axis=1)).sum()),
+        },
+        machine=machine_info(),
+        finished=_now(),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,162 @@
+"""More samples for a fitted anchor model, and model files that can take them.
+
+A fitted model keeps the graph rows of its samples; those of new samples join them, and
+everything after the graphs is solved anew.
+"""
+
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from imvc.methods._base import warn_user
+from imvc.methods.anchor_model import Samples, solve_and_label, total_statistics
+from imvc.scale import BlockSource, GraphRows, RunFolder, ThreadRunner, threaded_map
+
+_WARN_DRIFT = 1.4
+_FROM_GRAPHS = {"n_features_in_", "n_views_in_", "view_names_", "anchor_distance_"}
+
+
+class GraphRowsSource(BlockSource):
+    """Samples of which only the graph rows are left.
+
+    Parameters
+    ----------
+    rows : indexable
+        GraphRows per block.
+    starts : ndarray
+    schema : ViewSchema
+    dtype : dtype
+    """
+
+    readable = False
+
+    def __init__(self, rows, starts, schema, dtype):
+        self._rows, self.starts, self.dtype = rows, starts, dtype
+        self.names, self.n_features = schema.names, schema.n_features
+        self.feature_names = schema.feature_names
+
+    @property
+    def fingerprint(self):
+        return {"kind": "graph rows", "n_samples": self.n_samples}
+
+    def mask(self, i):
+        return self._rows[i].mask[:, : self.n_views]
+
+    def block(self, i):
+        raise ValueError("only graph rows of these samples were kept.")
+
+
+class JoinedBlocks:
+    """Blocks of old samples, then those of new ones, by one number.
+
+    Parameters
+    ----------
+    old, new : indexable
+    n_old : int
+        Blocks of the old samples.
+    """
+
+    def __init__(self, old, new, n_old):
+        self._old, self._new, self._n_old = old, new, n_old
+
+    def __getitem__(self, i):
+        return self._old[i] if i < self._n_old else self._new[i - self._n_old]
+
+
+def update_model(model, Xs, mask):
+    """`AnchorClusterer.update`."""
+    check_is_fitted(model)
+    old = kept_samples(model)
+    with model._runner(Xs, mask, like=model._schema) as runner:
+        rows = runner.keep("graph", model._graphs, runner.blocks)
+        new = total_statistics(runner, rows, model._graphs.sizes)
+        samples = Samples(
+            JoinedBlocks(old.rows, rows, len(old.starts) - 1),
+            np.append(old.starts, old.starts[-1] + runner.source.starts[1:]),
+            old.statistics + new,
+            old.seeds,
+            (*old.folders, runner.folder),
+        )
+        ids = None
+        if model.sample_ids_ is not None and runner.sample_ids is not None:
+            ids = np.concatenate([model.sample_ids_, runner.sample_ids])
+    distance = [mean_distance(nearest) for nearest in new.nearest[: model.n_views_in_]]
+    _solve_again(model, samples, ids, np.array(distance))
+    return model
+
+
+def _solve_again(model, samples, ids, distance):
+    source = GraphRowsSource(samples.rows, samples.starts, model._schema, model._dtype)
+    folder = None
+    if any(own is not None for own in samples.folders):
+        folder = RunFolder(TemporaryDirectory(prefix="imvc-"), {})
+    names = _FROM_GRAPHS | model._learnt_before_solving
+    kept = {name: value for name, value in vars(model).items() if name in names}
+    with threaded_map(model.n_jobs) as map:
+        runner = ThreadRunner(source, map, folder)
+        runner.survey()
+        model._forget()
+        vars(model).update(kept)
+        model.sample_ids_, model.stage_seconds_ = ids, {}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            model.drift_ = distance / model.anchor_distance_
+        solve_and_label(model, runner, samples, model._solve, model._cluster)
+    model._samples = samples
+    model._tell(runner)
+    _warn_of_drift(model)
+
+
+def _warn_of_drift(model):
+    far = np.flatnonzero(model.drift_ > _WARN_DRIFT)
+    if far.size:
+        v = far[0]
+        warn_user(
+            f"the anchors cover new samples badly: in view {model.view_names_[v]!r} "
+            f"they are {model.drift_[v]:.1f} times as far from their nearest anchor "
+            f"as those of the fit (drift_); fit anew.",
+        )
+
+
+def mean_distance(nearest):
+    """Root mean square distance to the nearest anchor; NaN where nobody has the view.
+
+    Parameters
+    ----------
+    nearest : ndarray of shape (m, 2)
+        As in GraphRows.
+    """
+    count, squares = nearest.sum(axis=0)
+    return np.sqrt(squares / count) if count else np.nan
+
+
+def kept_samples(model):
+    """What is kept of the samples of the fit, or why nothing is."""
+    if not hasattr(model, "_samples"):
+        raise ValueError(
+            "this model keeps no graph rows of its samples, so none can be added: "
+            "it was fitted on a cluster or on groups of views apart, has "
+            "graph='full', or was saved without updatable=True."
+        )
+    return model._samples
+
+
+def samples_to_state(samples):
+    """``(arrays, JSON values)`` of kept samples for a model file."""
+    arrays = {
+        f"rows{i}.{j}": array
+        for i in range(len(samples.starts) - 1)
+        for j, array in enumerate(samples.rows[i].to_arrays())
+    }
+    return arrays, {"seeds": list(samples.seeds), "starts": samples.starts.tolist()}
+
+
+def samples_from_state(model, arrays, values):
+    """The inverse of `samples_to_state`."""
+    starts, rows = np.array(values["starts"], np.int64), {}
+    for i in range(len(starts) - 1):
+        names = [f"rows{i}.{j}" for j in range(2 + 3 * len(model._graphs.sizes))]
+        rows[i] = GraphRows.from_arrays([arrays[name] for name in names])
+    source = GraphRowsSource(rows, starts, model._schema, model._dtype)
+    found = total_statistics(ThreadRunner(source, map), rows, model._graphs.sizes)
+    return Samples(rows, starts, found, tuple(values["seeds"]))

@@ -1,0 +1,483 @@
+"""Fit and place any model made of graph rows, a solve, and an embedding.
+
+    graph rows of every block -> statistics, added up -> solution, free of n
+    -> embedding of every block -> k-means by sums over blocks -> labels
+
+Two passes over the samples and a small problem between them. This is the only meeting
+of methods and runners: a method hands in pure functions, `imvc.scale` brings them to
+the blocks, whether these are in memory, in files or on a cluster.
+"""
+
+import hashlib
+import json
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from imvc.kernels._anchor_graph import kmeans_anchors, scale_rows, unit_rows
+from imvc.kernels._kmeans import add_results, assign, kmeans_centers, random_rows
+from imvc.kernels._patterns import PatternGrams
+from imvc.methods._base import InductiveMixin, MultiViewClusterer, draw_seed, warn_user
+from imvc.methods._parameters import Count, MemorySize, PathLike, estimator
+from imvc.methods.persistence import write_model
+from imvc.metrics import pattern_leakage_of
+from imvc.scale import BlockProgress, open_runner, row_statistics
+from imvc.views import group_patterns
+
+_NOT_IN_PLAN = ("n_jobs", "verbose", "callback", "work_dir", "memory_budget")
+_FEW_SAMPLES = 5  # per anchor
+_ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All that a solution needs of the samples; of two sets of samples it adds up.
+
+    Parameters
+    ----------
+    grams : PatternGrams
+    nearest : tuple of ndarrays
+        As in GraphRows.
+    """
+
+    grams: PatternGrams
+    nearest: tuple
+
+    def __add__(self, other):
+        nearest = add_results(self.nearest, other.nearest)
+        return Statistics(self.grams + other.grams, nearest)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What the first pass leaves of the samples; a model keeps it, to be given more.
+
+    Parameters
+    ----------
+    rows : indexable
+        GraphRows per block.
+    starts : ndarray
+        First sample of every block, and their number.
+    statistics : Statistics
+    seeds : pair of int
+        Of anchors and of k-means.
+    folders : tuple of (RunFolder or None)
+        Keep temporary folders alive.
+    """
+
+    rows: Any
+    starts: np.ndarray
+    statistics: Statistics
+    seeds: tuple
+    folders: tuple = ()
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """What was solved, as a function of a sample's graph rows.
+
+    Parameters
+    ----------
+    embed : callable
+        ``embed(rows, dtype=...)``: GraphRows of a block -> rows of Y.
+    width : int
+        Columns of Y.
+    rows : indexable
+        GraphRows per block that it is meant for.
+    rank : int, optional
+        Columns that carry anything; by default all.
+    """
+
+    embed: Callable
+    width: int
+    rows: Any
+    rank: int | None = None
+
+
+@estimator
+class AnchorClusterer(InductiveMixin, MultiViewClusterer):
+    """Base of the methods that learn from a runner, never from all samples at once.
+
+    Parameters
+    ----------
+    anchor_sample : int or None, default=5000
+        Rows per view that k-means anchors are sought on, and at least 20 for each of
+        them; None: all rows. Anchors only have to cover the data.
+    memory_budget : int or str, optional
+        Bound on the working memory of a fit on files, such as ``"1GiB"``.
+    work_dir : path-like, optional
+        Folder for what does not fit into memory, from which an interrupted fit goes
+        on; by default a temporary one, where it is needed. See docs/scale.md.
+
+    Attributes
+    ----------
+    anchor_distance_ : ndarray of shape (n_views,)
+        Root mean square distance to the nearest anchor, as of samples that the anchors
+        do not know; NaN with fewer than five samples per anchor.
+    drift_ : ndarray of shape (n_views,)
+        The same of the samples of the last `update`, divided by ``anchor_distance_``;
+        1 after a fit.
+    """
+
+    anchor_sample: Count | None = 5_000
+    memory_budget: MemorySize = None
+    work_dir: PathLike = None
+    n_jobs: int | None = None
+
+    _learnt_before_solving: ClassVar[set] = set()  # attributes that `update` keeps
+
+    @abstractmethod
+    def _learn_blocks(self, runner, seeds):
+        """Learn from the samples of a surveyed runner and label them."""
+
+    @abstractmethod
+    def _solve(self, runner, samples):
+        """Learn the Embedding from the statistics of the samples."""
+
+    @abstractmethod
+    def _cluster(self, runner, Y, seed):
+        """Find the clusters of the KeptRows of Y; sets ``cluster_centers_``."""
+
+    @abstractmethod
+    def _embed_views(self):
+        """Block function ``(IncompleteViews, dtype)`` -> rows of Y, and their width."""
+
+    @abstractmethod
+    def _place(self):
+        """Block function of rows of Y and their mask -> ``(labels, inertia)``."""
+
+    def fit(self, Xs, y=None, *, mask=None, client=None):
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        Xs : list or dict of arrays, DataFrames or None, or IncompleteViews
+            One table per view; a row of NaN, a False in ``mask`` or an absent id says
+            that the sample has no such view. See `imvc.as_views`. Views that need not
+            fit into memory: memory-mapped and zarr arrays, paths of ``.npy``, zarr,
+            Parquet and ``.h5ad`` files, Dask arrays, blocks; see docs/scale.md.
+        y : ignored
+        mask : array-like of bool, shape (n_samples, n_views), optional
+            True where a sample is observed in a view.
+        client : distributed.Client, optional
+            Fit on its workers, which must be able to read the data. ``labels_`` and
+            ``embedding_`` are then Dask arrays.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        with self._runner(
+            Xs, mask, client=client, plan=self._plan(), work_dir=self.work_dir
+        ) as runner:
+            return self._fit(runner)
+
+    def _remember(self, runner):
+        super()._remember(runner)
+        self.__dict__.pop("_samples", None)  # of an earlier fit
+        self._dtype = runner.dtype
+
+    def _learn(self, runner, rng):
+        with self._stage("survey"):
+            check_survey(runner)
+        seeds = runner.resume("seeds", lambda: (draw_seed(rng), draw_seed(rng)))
+        self._learn_blocks(runner, seeds)
+
+    def update(self, Xs, *, mask=None):
+        """Add samples to a fitted model: anchors stay, everything else is solved anew.
+
+        The result is that of a fit on all samples, old ones first, with these anchors.
+        ``drift_`` tells whether the anchors still cover the new samples.
+
+        Parameters
+        ----------
+        Xs, mask : as in `transform`
+            New samples only.
+
+        Returns
+        -------
+        self
+        """
+        from imvc.methods._update import update_model
+
+        return update_model(self, Xs, mask)
+
+    def save(self, path, *, updatable=False):
+        """Write the fitted model to one file (arrays and JSON, no pickle), atomically.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The callback and a ``random_state`` that is not an int are not kept.
+        updatable : bool, default=False
+            Keep the graph rows of the samples too, some 25 bytes per sample and view,
+            so that a model read from the file can be given more samples.
+        """
+        check_is_fitted(self)
+        arrays, values = self._get_state()
+        values = {**values, "dtype": np.dtype(self._dtype).str}
+        if updatable:
+            from imvc.methods._update import kept_samples, samples_to_state
+
+            rows, about = samples_to_state(kept_samples(self))
+            arrays, values = arrays | rows, values | about
+        write_model(self, path, arrays, values)
+
+    def _set_samples(self, arrays, values):
+        """Take back what a model file keeps of the samples of the fit."""
+        if "dtype" in values:
+            self._dtype = np.dtype(values["dtype"])
+        if "starts" in values:
+            from imvc.methods._update import samples_from_state
+
+            self._samples = samples_from_state(self, arrays, values)
+
+    def _transform(self, Xs, mask):
+        embed, width = self._embed_views()
+        with self._runner(Xs, mask, like=self._schema) as runner:
+            embed = partial(embed, dtype=runner.dtype)
+            return runner.array(
+                runner.rows(
+                    "embedding", embed, runner.blocks, width=width, dtype=runner.dtype
+                )
+            )
+
+    def _predict(self, Xs, mask):
+        embed, place = self._embed_views()[0], self._place()
+        with self._runner(Xs, mask, like=self._schema) as runner:
+            predict = partial(
+                predict_block, embed=embed, place=place, dtype=runner.dtype
+            )
+            labels, _ = runner.rows_and_total(
+                "labels", predict, runner.blocks, width=None, dtype=np.int64
+            )
+            return runner.array(labels)
+
+    @contextmanager
+    def _runner(self, Xs, mask, **options):
+        with open_runner(
+            Xs,
+            mask,
+            n_jobs=self.n_jobs,
+            memory_budget=self.memory_budget,
+            progress=BlockProgress() if self.verbose else None,
+            **options,
+        ) as runner:
+            yield runner
+
+    def _plan(self):
+        """What makes this run another than an interrupted one, in JSON's types."""
+        params = {k: v for k, v in self.get_params().items() if k not in _NOT_IN_PLAN}
+        plan = {"method": type(self).__name__} | params
+        return json.loads(json.dumps(plan, default=_in_json))
+
+
+def fit(estimator, runner, seeds, graphs, solve, cluster):
+    """Fit a model on the samples of a surveyed runner.
+
+    Parameters
+    ----------
+    estimator : AnchorClusterer
+        Gets the attributes.
+    runner : Runner
+    seeds : pair of int
+        Of anchors and of k-means.
+    graphs : callable
+        How graph rows are made: IncompleteViews of a block -> GraphRows; its ``sizes``
+        are the numbers of anchors.
+    solve : callable
+        What is learnt from the statistics and how rows are embedded:
+        ``(runner, samples)`` -> Embedding.
+    cluster : callable
+        ``(runner, Y, seed)``: finds the clusters of the embedded samples.
+
+    Returns
+    -------
+    Samples
+    """
+    samples = pass_over_graphs(estimator, runner, seeds, graphs)
+    solve_and_label(estimator, runner, samples, solve, cluster)
+    if runner.keeps_rows_here:
+        estimator._samples = samples
+    return samples
+
+
+def pass_over_graphs(estimator, runner, seeds, graphs):
+    """The first pass: graph rows of every block, kept, and their statistics."""
+    with estimator._stage("graph"):
+        rows = runner.keep("graph", graphs, runner.blocks)
+    with estimator._stage("statistics"):
+        statistics = total_statistics(runner, rows, graphs.sizes)
+    own = statistics.nearest[: runner.n_views]
+    estimator.anchor_distance_ = np.array([fresh_distance(nearest) for nearest in own])
+    estimator.drift_ = np.ones(runner.n_views)
+    return Samples(rows, runner.source.starts, statistics, seeds, (runner.folder,))
+
+
+def solve_and_label(estimator, runner, samples, solve, cluster):
+    """The second half of a fit: from the statistics of samples to their labels."""
+    found = solve(runner, samples)
+    if found.rank is not None and found.rank < found.width:
+        warn_user(
+            f"the graphs carry only {found.rank} of embedding_dim={found.width} "
+            f"dimensions; the other columns of embedding_ are zero.",
+        )
+    with estimator._stage("embedding"):
+        embed = partial(found.embed, dtype=runner.dtype)
+        Y = runner.rows(
+            "embedding", embed, found.rows, width=found.width, dtype=runner.dtype
+        )
+    with estimator._stage("kmeans"):
+        cluster(runner, Y, samples.seeds[1])
+        label_rows(estimator, runner, Y)
+
+
+def label_rows(estimator, runner, Y):
+    """Give every sample its cluster; sets embedding, labels, inertia and leakage."""
+    labels, (inertia, table) = runner.rows_and_total(
+        "labels",
+        partial(label_block, place=estimator._place()),
+        Y.items,
+        runner.masks,
+        width=None,
+        dtype=np.int64,
+    )
+    estimator.embedding_, estimator.labels_ = runner.array(Y), runner.array(labels)
+    estimator.inertia_ = float(inertia)
+    estimator.pattern_leakage_ = leakage_of(table)
+
+
+def total_statistics(runner, rows, sizes):
+    """Statistics of all blocks of GraphRows."""
+    function = partial(block_statistics, sizes=sizes)
+    return Statistics(*runner.total("statistics", function, rows))
+
+
+def find_centers(runner, rows, k, n_init, seed):
+    """Centres of k-means on KeptRows."""
+
+    def find():
+        return kmeans_centers(rows, k, n_init=n_init, random_state=seed, map=runner.map)
+
+    return runner.resume("kmeans", find)[0]
+
+
+def choose_anchors(runner, seed, n_anchors, sample, scale, deviations):
+    """k-means centres of the scaled rows of every view, or of a sample of them.
+
+    Parameters
+    ----------
+    n_anchors : int
+        A view with too few samples gets one anchor less than it has samples.
+    sample : int or None
+        Rows to choose from, and at least 20 per anchor; None: all.
+    scale, deviations : as in AnchorGraphs
+    """
+    tasks = []
+    for v, n_v in enumerate(runner.surveyed.observed.sum(axis=0)):
+        rng, m = np.random.RandomState([seed, v]), max(1, min(n_anchors, n_v - 1))
+        size = n_v if sample is None else max(sample, _ROWS_PER_ANCHOR * m)
+        tasks.append((v, sample_rows(runner, v, size, rng), m, rng))
+
+    def of_view(task):
+        v, X, m, rng = task
+        return kmeans_anchors(scale_rows(X, scale, deviations[v]), m, rng)
+
+    return list(runner.map(of_view, tasks))
+
+
+def sample_rows(runner, v, size, rng):
+    """At most ``size`` observed rows of view ``v``, drawn at random."""
+    count = runner.surveyed.observed[:, v].sum()
+    return runner.observed_rows(
+        v, random_rows(count, size, rng) if size < count else None
+    )
+
+
+def check_neighbors(n_neighbors, n_anchors):
+    if n_neighbors >= n_anchors:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} must be smaller than n_anchors={n_anchors}; "
+            f"lower it or raise n_anchors."
+        )
+
+
+def check_survey(runner):
+    """Count who is observed where; refuse views that nobody has."""
+    seen = runner.survey().observed.sum(axis=0) > 0
+    empty = [name for name, own in zip(runner.names, seen) if not own]
+    if empty:
+        raise ValueError(
+            f"views {empty} have no observed sample; leave them out, or check mask."
+        )
+
+
+def fresh_distance(nearest):
+    """Root mean square distance to the nearest anchor, of samples it was not made of.
+
+    A centre of s samples is nearer to these than to others of the same kind: squared
+    distances are as (s - 1) to (s + 1). With a few samples per anchor that guess is
+    no good, and the result NaN.
+
+    Parameters
+    ----------
+    nearest : ndarray of shape (m, 2)
+        As in GraphRows.
+    """
+    if nearest[:, 0].sum() < _FEW_SAMPLES * len(nearest):
+        return np.nan
+    count, squares = nearest[nearest[:, 0] > 1].T
+    squares = squares * (count + 1) / (count - 1)
+    return np.sqrt(squares.sum() / count.sum())
+
+
+def block_statistics(rows, sizes):
+    """Statistics of a block, as a tuple that adds up."""
+    return row_statistics(rows, sizes), rows.nearest
+
+
+def nearest_center(Y, mask, centers, normalize):
+    """``(labels, inertia)`` of rows of the embedding, whatever their mask."""
+    labels, distances = assign(unit_rows(Y) if normalize else Y, centers)
+    return labels, distances.sum(dtype=np.float64)
+
+
+def predict_block(views, embed, place, dtype):
+    return place(embed(views, dtype=dtype), views.mask)
+
+
+def label_block(Y, mask, place):
+    """``(labels, (inertia, how many samples have which pattern and label))``."""
+    labels, inertia = place(Y, mask)
+    table: Counter = Counter()
+    for pattern in group_patterns(mask):
+        found = np.bincount(labels[pattern.rows])
+        for label in np.flatnonzero(found).tolist():
+            table[pattern.views, label] = int(found[label])
+    return labels, (inertia, table)
+
+
+def leakage_of(table):
+    """Pattern leakage from how many samples have which pattern and label."""
+    row = {p: i for i, p in enumerate(sorted({p for p, _ in table}))}
+    counts = np.zeros((len(row), 1 + max(label for _, label in table)), np.int64)
+    for (p, label), n in table.items():
+        counts[row[p], label] = n
+    return pattern_leakage_of(counts)
+
+
+def _in_json(value):
+    """What stands in a plan for a parameter that JSON does not know."""
+    if isinstance(value, np.random.RandomState):
+        return None  # the seeds that it gave are kept
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    return value.item() if isinstance(value, np.generic) else repr(value)

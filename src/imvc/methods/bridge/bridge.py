@@ -1,0 +1,247 @@
+"""AnchorBridge: clustering with missing views that needs no labels and no tuning.
+
+Our own method; specification and measurements: docs/methods/bridge.md.
+
+    1  features   F_v    centred unit rows, PCA; as they are and square-rooted
+    2  graphs     Z_v    weights of samples over the anchors of view v (n_v x m_v)
+    3  agreement  a_uv   canonical correlations of the views' spectra; weights w_v
+    4  bridge     P_uv   anchors of u -> anchors of v, learnt on shared samples
+    5  joint      B      [w_v Z~_v] Lambda^{-1/2}, Z~_v completed by the bridge
+    6  embedding  Y      [u_0 / (c - 1), u_j s_j^t], unit rows, k-means
+
+    c     clusters       p      a missing pattern (set of views)
+    R     rows of [w_v Z~_v], equal to Z_p L_p for the samples of pattern p
+    u_j, s_j             left singular vectors and values of B; u_0 is constant
+
+As in RISE no step but the first two and the last touches a sample: the others act on
+the statistics Z_p'Z_p.
+"""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from imvc.methods import anchor_model
+from imvc.methods._parameters import AtLeastTwo, Count, estimator, positional
+from imvc.methods.bridge.components import fit_apart, inhabited, view_components
+from imvc.methods.bridge.evidence import weigh_evidence
+from imvc.methods.bridge.graphs import VARIANTS, BridgeGraphs, GraphRule, choose_graphs
+from imvc.methods.bridge.joint import JointGraph, many_patterns
+from imvc.methods.bridge.learnt import ComponentModel, LearntMixin
+from imvc.methods.bridge.number import choose_number, measure_stability
+from imvc.methods.bridge.rounding import cluster_component
+from imvc.methods.bridge.spectrum import (
+    diffusion_time,
+    effective_dimension,
+    joint_spectrum,
+    joint_statistics,
+    mask_share,
+)
+
+_Several = Annotated[Sequence[int] | np.ndarray, "array-like"]
+_MOST_CLUSTERS = 15  # of the candidates where none are given
+
+
+@estimator
+class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
+    """Bridged anchor graphs: label-free clustering of incomplete views.
+
+    Per view, samples are joined to a few hundred anchors. Where a sample lacks a view,
+    its weights over that view's anchors are carried over from the views it has, by
+    transition matrices learnt on the samples that have both. The joint graph's
+    diffusion embedding is clustered by k-means. Nothing needs tuning.
+
+    Parameters
+    ----------
+    n_clusters : int, sequence of int or None, default=None
+        Number of clusters; of several candidates (None: 2 to 15) the one whose
+        clusters are most stable is taken, see ``stability_curve_``.
+    partition : {"unit", "guarded"}
+        "guarded" keeps a large cluster whole when sizes are very unequal.
+    mask_as_view : bool, default=False
+        Let what is missing count as a view of its own, as far as it can be predicted
+        from the data; for users who know that absence means something.
+    stability : bool, default=False
+        Compute ``stability_``, for about the price of a second fit.
+    n_anchors : int, optional
+        Anchors per view; by default ``max(200, 5 n_clusters)``. Never more than half
+        of the view's samples.
+    n_neighbors : int, optional
+        Anchors that a sample is joined to; by default the number of anchors divided
+        by the number of clusters, between 3 and 10.
+    n_components : int, default=100
+        Principal coordinates kept of a view with more features.
+    anchor_sample : int or None, default=5000
+        Rows per view that principal axes and anchors are sought on; None: all rows.
+    verbose : int, default=0
+        1 writes stages, 2 also the objectives, to standard error.
+    callback : callable, optional
+        Called as ``callback(step, objective)`` after the graphs of plain features
+        (1), of square-rooted features (2) and the joint graph (3), each with its
+        relaxed normalised cut (see ``objective_``).
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, 1 + n_vectors)
+        Y before its rows are scaled to length one; `transform` gives the same.
+    cluster_centers_ : ndarray of shape (n_clusters_, 1 + n_vectors)
+        Means of the clusters' unit rows.
+    n_clusters_ : int
+        As given, or as suggested by the stability curve.
+    stability_curve_ : ndarray of shape (n_candidates, 3) or None
+        Candidate, stability, and its standard deviation over pairs of partitions.
+    evidence_ : {"strong", "weak"} or None
+        Whether the curve speaks clearly for ``n_clusters_``.
+    stability_ : float or None
+        Mean adjusted Rand index between partitions of single graphs (two kinds of
+        features, two anchor seeds); near 0.1: do not trust the clusters.
+    view_weights_ : ndarray of shape (n_views,)
+    view_agreement_ : ndarray of shape (n_views, n_views)
+        0.01 (views that do not agree) to 1, mean of the two kinds of features.
+    overlap_ : ndarray of int64, shape (n_views, n_views)
+        Number of samples seen in both views.
+    missingness_ : ndarray of shape (n_views, n_views)
+        Entry (u, v): how well the spectrum of view u predicts that v is observed, an
+        adjusted R^2. Above 0.1 views are hardly missing at random: a warning says so.
+    component_views_ : list of tuple of int
+        Groups of views joined by shared samples; more than one are clustered apart.
+    objective_ : ndarray of shape (1,)
+        Relaxed normalised cut, the sum of 1 - s_j^2 over the c - 1 leading
+        non-constant singular values; summed over components.
+    singular_values_ : ndarray
+        s_1, s_2, ... of the joint graph (of the largest component).
+    diffusion_time_ : float
+        t of the largest component.
+    n_iter_, converged_ : int, bool
+        Always 1 and True: there is no iteration.
+    inertia_ : float
+        Sum of squared distances of unit rows to the own centre.
+
+    References
+    ----------
+    The anchor graphs are those of X. Wang, Y. Zhang, Y. Zhou, AAAI 2025,
+    doi:10.48550/arXiv.2501.11898; the method is described in docs/methods/bridge.md.
+
+    Examples
+    --------
+    >>> from imvc import AnchorBridge
+    >>> from imvc.datasets import make_views
+    >>> data = make_views(n_samples=200, n_clusters=3, incomplete=0.5, random_state=0)
+    >>> model = AnchorBridge(n_clusters=3, random_state=0).fit(data.Xs, mask=data.mask)
+    >>> model.labels_.shape
+    (200,)
+    >>> model.predict([data.Xs[0][:2], None, None]).shape
+    (2,)
+    """
+
+    n_clusters: AtLeastTwo | _Several | None = positional(None)  # type: ignore[assignment]
+    partition: Literal["unit", "guarded"] = "unit"
+    mask_as_view: bool = False
+    stability: bool = False
+    n_anchors: AtLeastTwo | None = None
+    n_neighbors: Count | None = None
+    n_components: Count = 100
+
+    _learnt_before_solving: ClassVar[set] = {
+        *("n_clusters_", "evidence_", "stability_curve_", "component_views_"),
+    }
+
+    def _check_against(self, data):
+        n = data.n_samples
+        given: Any = self.n_clusters
+        if not isinstance(given, Integral | None) and not (
+            len(given) and all(isinstance(k, Integral) and int(k) >= 2 for k in given)
+        ):
+            raise ValueError(
+                f"n_clusters={given!r} must be an integer, None or a sequence of "
+                f"integers, all at least 2."
+            )
+        if max(self._candidates(n)) > n:
+            raise ValueError(
+                f"n_clusters={given!r} exceeds the number of samples, {n}; lower it."
+            )
+        if self.n_anchors:
+            anchor_model.check_neighbors(self.n_neighbors or 0, self.n_anchors)
+
+    def _candidates(self, n):
+        """Numbers of clusters to choose from, ascending."""
+        if self.n_clusters is None:
+            return list(range(2, max(2, min(_MOST_CLUSTERS, n // 5)) + 1))
+        return sorted({int(k) for k in np.atleast_1d(self.n_clusters)})
+
+    def _learn_blocks(self, runner, seeds):
+        self.overlap_ = runner.surveyed.overlap
+        choose_number(self, runner, seeds[0])
+        found = view_components(self.overlap_, self.n_clusters_)
+        self.component_views_ = inhabited(runner.surveyed.patterns, found)
+        if len(self.component_views_) > 1:
+            return fit_apart(self, runner, seeds)
+        with self._stage("anchors"):
+            self._replicates = self._choose_graphs(runner, (seeds[0], 0))
+        return anchor_model.fit(
+            self, runner, seeds, self._graphs, self._solve, self._cluster
+        )
+
+    @property
+    def _graphs(self):
+        return self._replicates[0]
+
+    def _rule(self, c):
+        return GraphRule(
+            c, self.n_anchors, self.n_neighbors, self.n_components, self.anchor_sample
+        )
+
+    def _choose_graphs(self, runner, seed):
+        """Steps 1 and 2 for every anchor seed: one, or two to measure stability."""
+        rule = self._rule(min(self.n_clusters_, runner.n_samples))
+
+        def choose():
+            found = choose_graphs(runner, rule, seed, 1 + self.stability)
+            return [graphs.to_tree() for graphs in found]
+
+        return [
+            BridgeGraphs.from_tree(tree) for tree in runner.resume("anchors", choose)
+        ]
+
+    def _solve(self, runner, samples):
+        self.overlap_ = runner.surveyed.overlap
+        self._start_attributes(runner.n_views)
+        found = self._solve_component(runner, samples, self._replicates, share=1.0)
+        self._warn_of_views()
+        return found
+
+    def _solve_component(self, runner, samples, graphs, share):
+        """Steps 3 to 5 (and 8) on views that shared samples join."""
+        c = min(self.n_clusters_, runner.n_samples)
+        evidence = self._weigh(runner, samples.rows, samples.statistics.grams, c)
+        for step, cut in enumerate(evidence.cuts, 1):
+            self._report(step, cut)
+        with self._stage("joint graph"):
+            omega = mask_share(evidence.missingness) if self.mask_as_view else 0.0
+            joint = JointGraph(evidence.bridges, omega)
+            N, degrees = joint_statistics(runner, joint, evidence)
+            values, W = joint_spectrum(joint, N, degrees, 4 * c)
+            time = diffusion_time(values, effective_dimension(c))
+            n = runner.n_samples
+            component = ComponentModel(graphs[0], joint, values, W, time, n, c)
+            self._report(1 + len(VARIANTS), component.cut)
+        if self.stability:
+            evidence.stability = measure_stability(
+                self, runner, evidence, graphs, c, samples.seeds[0]
+            )
+        self._collect(component, evidence, share)
+        return anchor_model.Embedding(component.embed, component.dim, samples.rows)
+
+    def _weigh(self, runner, rows, grams, c):
+        """Steps 3 and 4 for one anchor seed: agreement and bridges."""
+        with self._stage("agreement"):
+            if not many_patterns(runner.surveyed.patterns, grams.sizes, runner.n_views):
+                grams = grams.densified()
+            return weigh_evidence(runner, rows, grams, c)
+
+    def _cluster(self, runner, Y, seed):
+        """Steps 6 and 7."""
+        cluster_component(runner, self._learnt[0], Y, self.partition, self.n_init, seed)
+        self._collect_centers()

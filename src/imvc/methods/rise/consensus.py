@@ -1,0 +1,129 @@
+"""What RISE does with its consensus: new samples, model files, many betas."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from imvc.kernels._patterns import PatternMap
+from imvc.methods import anchor_model
+from imvc.methods._base import draw_seed
+from imvc.scale import embed_rows
+
+
+class ConsensusMixin:
+    """The verbs of RISE around its algorithm."""
+
+    # Of RISE, which this is mixed into.
+    graph: Any
+    embedding_dim: Any
+    random_state: Any
+    n_views_in_: Any
+    _dim: Any
+    _validate_params: Any
+    _runner: Any
+    _solve: Any
+    _cluster: Any
+    _join_to: Any
+    _set_samples: Any
+
+    _learnt_before_solving: ClassVar[set] = {"anchors_"}
+
+    def _embed_views(self):
+        if self.graph == "full":
+            raise AttributeError(
+                "RISE(graph='full') has no rule for new samples; use graph='bipartite'."
+            )
+        embed = partial(
+            embed_block, graphs=self._graphs, consensus=self._consensus, d=self._dim
+        )
+        return embed, self._dim
+
+    def beta_path(self, Xs, betas, *, embedding_dims=None, mask=None):
+        """Fit many settings of `beta` (and `embedding_dim`) for the price of one.
+
+        Anchors, graphs and their statistics are computed once. Every model equals
+        the one that `fit` gives with the same settings and ``random_state``.
+
+        Parameters
+        ----------
+        Xs, mask : as in `fit`
+        betas : sequence of float
+        embedding_dims : sequence of int, optional
+            By default the estimator's own.
+
+        Returns
+        -------
+        list of RISE
+            Fitted, one per (embedding_dim, beta), betas varying fastest.
+        """
+        self._validate_params()
+        if self.graph == "full":
+            raise ValueError("beta_path needs graph='bipartite'; got graph='full'.")
+        dims = [self.embedding_dim] if embedding_dims is None else embedding_dims
+        models = [
+            clone(self).set_params(beta=beta, embedding_dim=d, work_dir=None)
+            for d in dims
+            for beta in betas
+        ]
+        for model in models:
+            model._validate_params()
+        with self._runner(Xs, mask) as runner:
+            for model in models:
+                model._check_against(runner)
+            anchor_model.check_survey(runner)
+            rng = check_random_state(self.random_state)
+            seeds = draw_seed(rng), draw_seed(rng)
+            for model in models:
+                model._remember(runner)
+                if model is models[0]:
+                    samples = model._learn_blocks(runner, seeds)
+                else:
+                    model._go_on_from(models[0], runner, samples)
+                model._tell(runner)
+        return models
+
+    def _go_on_from(self, first, runner, samples):
+        """Fit on the graphs and statistics of another model."""
+        self._graphs, self.anchors_ = first._graphs, first.anchors_
+        self.anchor_distance_, self.drift_ = first.anchor_distance_, first.drift_
+        if runner.keeps_rows_here:
+            self._samples = samples
+        anchor_model.solve_and_label(self, runner, samples, self._solve, self._cluster)
+
+    def _get_state(self):
+        if self.graph == "full":
+            raise ValueError(
+                "RISE(graph='full') cannot be saved: it has no rule for new samples."
+            )
+        found = self._consensus
+        patterns = sorted(found.coefficients)
+        arrays = {f"C{i}": found.coefficients[p] for i, p in enumerate(patterns)}
+        arrays |= {f"A{v}": R for v, R in enumerate(found.feedback)}
+        arrays |= {f"J{v}": J for v, J in enumerate(found.inputs)}
+        for v, deviation in enumerate(self._graphs.deviations):
+            if deviation is not None:
+                arrays[f"deviation{v}"] = deviation
+        return arrays, {
+            "patterns": [list(p) for p in patterns],
+            "averaged": found.averaged,
+            "n_views": len(found.inputs),
+        }
+
+    def _set_state(self, arrays, values):
+        views = range(values["n_views"])
+        self._consensus = PatternMap(
+            {tuple(p): arrays[f"C{i}"] for i, p in enumerate(values["patterns"])},
+            [arrays[f"A{v}"] for v in views],
+            [arrays[f"J{v}"] for v in views],
+            values["averaged"],
+        )
+        deviations = [arrays.get(f"deviation{v}") for v in range(self.n_views_in_)]
+        self._graphs = self._join_to(self.anchors_, deviations)
+        self._set_samples(arrays, values)
+
+
+def embed_block(views, graphs, consensus, d, dtype):
+    """Y of new samples."""
+    return embed_rows(graphs(views), graphs.sizes, consensus, d, dtype)

@@ -1,0 +1,227 @@
+"""The page of one clustering: one HTML file that asks nothing of any address."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from functools import partial
+from importlib.metadata import version
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from imvc._files import atomic_write
+from imvc.report._inline_svg import histogram, line_plot
+from imvc.report._jinja import TEMPLATES, template_environment
+from imvc.report.cluster_page._cluster_report import ClusterReport
+from imvc.report.cluster_page._cluster_words import count, percent, summary, warnings
+from imvc.report.cluster_page._point_map import cut, point_data, script_json
+
+__all__ = ["cluster_page", "write_cluster_page"]
+
+_LOWEST = 20  # least certain samples that are listed
+_BINS = 20
+_FEATURE_ROWS = 3_000  # of all tables of features together
+_COLOURS, _SHAPES = 8, 6
+_CITATION = "The imvc developers. imvc: clustering when views are missing. Version {}."
+
+
+def write_cluster_page(report: ClusterReport, path: str | os.PathLike[str]) -> Path:
+    """Write the page of a clustering; an existing file is replaced as a whole.
+
+    Parameters
+    ----------
+    report : ClusterReport
+    path : path-like
+
+    Returns
+    -------
+    Path
+        Of the file written.
+    """
+    # A name read from a file of unknown encoding may hold half a character.
+    content = cluster_page(report).encode("utf-8", errors="replace")
+    with atomic_write(path) as file:
+        file.write(content)
+    return Path(path)
+
+
+def cluster_page(report: ClusterReport) -> str:
+    """The HTML page of a clustering, self-contained. Needs ``imvc[report]``.
+
+    Parameters
+    ----------
+    report : ClusterReport
+
+    Returns
+    -------
+    str
+
+    Notes
+    -----
+    Every name is escaped, and the page's policy lets only its own script run. Above
+    20 000 samples the map draws that many of them; all tables and counts are of all.
+    """
+    environment = template_environment()
+    environment.filters.update(
+        count=count,
+        percent=percent,
+        cut=cut,
+        number=_number,
+        fixed=partial(_number, form=".2f"),
+    )
+    script = (TEMPLATES / "cluster.js").read_text(encoding="utf-8")
+    points = point_data(report)
+    imvc_version = report.versions.get("imvc") or version("imvc")
+    text = environment.get_template("cluster.html.j2").render(
+        report=report,
+        summary=summary(report),
+        warnings=warnings(report),
+        style=(TEMPLATES / "cluster.css").read_text(encoding="utf-8"),
+        script=script,
+        script_hash=_policy_hash(script),
+        points=points,
+        points_json=script_json(points),
+        upset=report.inspection.to_svg(),
+        looks=_looks(report),
+        features=_features(report),
+        curve=_curve(report),
+        convergence=_convergence(report),
+        confidence=_histogram(report),
+        lowest=_lowest(report),
+        scores=_scores(report),
+        parameters={str(k): _plain(v) for k, v in report.parameters.items()},
+        citations=(_CITATION.format(imvc_version), *report.citation),
+    )
+    return str(text)
+
+
+def _policy_hash(script: str) -> str:
+    """The script as the page's policy names it: no other one runs."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _looks(report: ClusterReport) -> dict[int, tuple[int, int]]:
+    """Colour and shape of every cluster, as the script draws them."""
+    return {
+        int(label): (i % _COLOURS, i // _COLOURS % _SHAPES)
+        for i, label in enumerate(np.unique(report.labels))
+    }
+
+
+def _features(report: ClusterReport) -> dict[int, dict[str, Any]]:
+    """Per cluster a table for every view, as long as the page can carry."""
+    order = {name: v for v, name in enumerate(report.view_names)}
+    place = attrgetter("cluster", "view")
+    effects = sorted(
+        report.explanation.features,
+        key=lambda e: (e.cluster, order.get(e.view, len(order))),
+    )
+    tables = [(key, list(own)) for key, own in groupby(effects, place)]
+    most = max(1, _FEATURE_ROWS // max(1, len(tables)))
+    found: dict[int, dict[str, Any]] = {}
+    for (cluster, view), own in tables:
+        entry = found.setdefault(int(cluster), {"tables": [], "largest": 1e-12})
+        entry["tables"].append((view, own[:most]))
+        sizes = [abs(e.effect) for e in own if np.isfinite(e.effect)]
+        entry["largest"] = max([entry["largest"], *sizes])
+    return found
+
+
+def _curve(report: ClusterReport) -> str | None:
+    """The stability of every number of clusters that was tried."""
+    if report.stability_curve is None or not len(report.stability_curve):
+        return None
+    numbers, stability, spread = np.asarray(report.stability_curve, dtype=float).T
+    taken = len(np.unique(report.labels))
+    return line_plot(
+        numbers,
+        stability,
+        error=spread,
+        marked=taken if taken in numbers else None,
+        title=f"Stability of {numbers.min():.0f} to {numbers.max():.0f} clusters; "
+        f"{taken} were taken",
+        x_label="number of clusters",
+        y_label="stability",
+    )
+
+
+def _convergence(report: ClusterReport) -> str | None:
+    """The objective per iteration; None where the method does not iterate."""
+    objective = np.asarray(report.objective, dtype=float).ravel()
+    if np.count_nonzero(np.isfinite(objective)) < 2:
+        return None
+    return line_plot(
+        np.arange(1, len(objective) + 1),
+        objective,
+        title=f"Objective over {len(objective)} iterations",
+        x_label="iteration",
+        y_label="objective",
+    )
+
+
+def _histogram(report: ClusterReport) -> str:
+    """Confidence of all samples, and of the flagged ones among them."""
+    score, low = report.confidence.score, report.confidence.low
+    edges = np.linspace(0, 1, _BINS + 1)
+    known = np.clip(score, 0, 1)
+    return histogram(
+        np.histogram(known[~np.isnan(known)], edges)[0].tolist(),
+        np.histogram(known[low & ~np.isnan(known)], edges)[0].tolist(),
+        title=f"Confidence of {len(score)} samples, {np.count_nonzero(low)} flagged",
+        x_label="confidence",
+        y_label="samples",
+    )
+
+
+def _lowest(report: ClusterReport) -> list[dict[str, Any]]:
+    """The least certain samples."""
+    confidence = report.confidence
+    rows = np.argsort(confidence.score, kind="stable")[:_LOWEST]
+    return [
+        {
+            "id": report.sample_ids[i],
+            "cluster": report.labels[i],
+            "score": confidence.score[i],
+            "margin": confidence.margin[i],
+            "stability": confidence.stability[i],
+            "flagged": confidence.low[i],
+            "views": np.compress(report.mask[i], report.view_names).tolist(),
+        }
+        for i in rows
+    ]
+
+
+def _scores(report: ClusterReport) -> dict[str, Any] | None:
+    """Methods and scores as a table, with the best of every score."""
+    if not report.scores:
+        return None
+    names = list(dict.fromkeys(name for row in report.scores.values() for name in row))
+    best = {
+        name: max(row.get(name, -np.inf) for row in report.scores.values())
+        for name in names
+    }
+    return {"names": names, "rows": report.scores, "best": best}
+
+
+def _plain(value: Any) -> str:
+    """A parameter as text; what is made of parts as JSON."""
+    if not isinstance(value, dict | list | tuple):
+        return str(value)
+    try:
+        return json.dumps(value, default=str, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def _number(value: float | None, form: str = ".3g") -> str:
+    """A number with a true minus sign; a dash where there is none."""
+    if value is None or not np.isfinite(value):
+        return "–"
+    return f"{value:{form}}".replace("-", "\u2212")

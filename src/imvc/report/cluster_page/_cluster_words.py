@@ -1,0 +1,132 @@
+"""A clustering in words: the summary and the warnings of its page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from imvc.report.cluster_page._cluster_report import ClusterReport
+from imvc.report.cluster_page._point_map import cut
+
+__all__ = ["count", "percent", "summary", "warnings"]
+
+# Single samples between clusters are no reason to doubt the clusters. They are when the
+# average sample changes in three of ten refits, or when every third one is flagged.
+_UNSTABLE = 0.7
+_MANY_FLAGGED = 1 / 3
+_NAMED = 8  # views named in the summary
+
+
+def count(n: int, noun: str = "") -> str:
+    """``12 345 samples``: groups of three digits, and the plural where it is due."""
+    digits = f"{n:,}".replace(",", "\u202f")
+    return f"{digits} {noun}{'' if n == 1 else 's'}" if noun else digits
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; what is not 0 or all of it does not look like it."""
+    if 0 < share < 0.01:
+        return "less than 1\u00a0%"
+    if 0.99 < share < 1:
+        return "more than 99\u00a0%"
+    return f"{100 * share:.0f}\u00a0%"
+
+
+def summary(report: ClusterReport) -> list[str]:
+    """Short sentences for a reader who knows the data and not the method."""
+    return [
+        _data(report),
+        _result(report),
+        _number(report),
+        _certainty(report),
+    ]
+
+
+def warnings(report: ClusterReport) -> list[str]:
+    """What may spoil the result, the worst first."""
+    found = []
+    if report.explanation.leakage_warning:
+        found.append(report.explanation.leakage_warning)
+    stability = mean_stability(report)
+    if stability is not None and stability < _UNSTABLE:
+        found.append(
+            f"The clusters are not stable: when the method was run again with other "
+            f"random starts, a sample stayed in its cluster in only "
+            f"{percent(stability)} of the runs on average. Do not rely on single "
+            f"assignments."
+        )
+    flagged = np.mean(report.confidence.low)
+    if flagged > _MANY_FLAGGED:
+        found.append(
+            f"{percent(flagged)} of the samples are flagged as uncertain. The groups "
+            f"may overlap, or there may be no clear groups in the data."
+        )
+    if report.evidence == "weak":
+        found.append(
+            "The evidence for this number of clusters is weak: other numbers are "
+            "nearly as stable. Look at the curve below, and let knowledge of the "
+            "field decide."
+        )
+    return found + list(report.inspection.warnings)
+
+
+def mean_stability(report: ClusterReport) -> float | None:
+    """Mean share of refits that confirm a sample's cluster; None without refits."""
+    known = report.confidence.stability[~np.isnan(report.confidence.stability)]
+    return float(known.mean()) if len(known) else None
+
+
+def _data(report: ClusterReport) -> str:
+    names = [cut(name, 40) for name in report.view_names]
+    listed = ", ".join(names[:_NAMED])
+    if len(names) > _NAMED:
+        listed += f" and {len(names) - _NAMED} more"
+    lacking = report.n_incomplete
+    opening = (
+        f"{count(report.n_samples, 'sample')} were described by "
+        f"{count(len(names), 'view')} ({listed})."
+    )
+    if not lacking:
+        return f"{opening} Every sample has every view."
+    share = percent(lacking / report.n_samples)
+    return (
+        f"{opening} {count(lacking, 'sample')} ({share}) "
+        f"{'lacks' if lacking == 1 else 'lack'} at least one view."
+    )
+
+
+def _result(report: ClusterReport) -> str:
+    labels, sizes = np.unique(report.labels, return_counts=True)
+    method = cut(report.method, 60)
+    if len(labels) == 1:
+        return f"The method {method} put all of them into one cluster."
+    least, most = count(int(sizes.min())), count(int(sizes.max()), "sample")
+    range_ = f"{most} each" if sizes.min() == sizes.max() else f"{least} to {most}"
+    return f"The method {method} put them into {len(labels)} clusters of {range_}."
+
+
+def _number(report: ClusterReport) -> str:
+    if report.stability_curve is None:
+        return "The number of clusters was given by the user."
+    opening = "The number of clusters was suggested by the program"
+    if report.evidence == "strong":
+        return f"{opening}; the evidence for it is strong."
+    return f"{opening}; the evidence for it is weak, so other numbers are possible."
+
+
+def _certainty(report: ClusterReport) -> str:
+    low = int(np.count_nonzero(report.confidence.low))
+    if not low:
+        text = "No sample was flagged as uncertain."
+    else:
+        text = (
+            f"{count(low, 'sample')} ({percent(low / report.n_samples)}) "
+            f"{'is' if low == 1 else 'are'} flagged as uncertain: between two "
+            f"clusters, or in another one when the method is run again."
+        )
+    stability = mean_stability(report)
+    if stability is None:
+        return text
+    return (
+        f"{text} On average a sample stayed in its cluster in {percent(stability)} of "
+        f"the repeated runs."
+    )

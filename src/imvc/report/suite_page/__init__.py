@@ -1,0 +1,1 @@
+"""Tables, figures and one page of recorded runs; alone here to know `experiments`."""

@@ -1,0 +1,220 @@
+"""ClusterRun: a clustering with everything that can be said about it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from imvc.insight import Confidence, Explanation, Inspection
+from imvc.io import FittedPreparation
+from imvc.methods import Cost
+from imvc.methods._registry import METHODS
+from imvc.report import ClusterReport
+from imvc.scale import BlockSource
+from imvc.views import IncompleteViews
+from imvc.workflow._input_files import BlockFiles, InputFiles
+from imvc.workflow._run_record import package_versions
+from imvc.workflow._save import OUT_OF_CORE_NOTE, save_run
+from imvc.workflow._stages import Progress
+from imvc.workflow._unfinished import UnfinishedRun
+
+__all__ = ["ClusterRun"]
+
+_OWN = "this library"  # as the registry names our own method's paper
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClusterRun:
+    """What `cluster` found: a fitted model and what can be said about its clusters.
+
+    What needs all samples in memory (inspection, confidence, explanation, cost) is None
+    where the files were read by blocks.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    method : str
+        Its name in the registry.
+    views : IncompleteViews, or BlockSource
+        What was clustered, after preparation.
+    seconds : dict of str to float
+        By stage.
+    notes, warnings : tuple of str
+        What was decided about the files; what the data or the fit warned of.
+    inputs, fingerprints : InputFiles or BlockFiles and tuple of dict, optional
+        The files, with sizes and SHA-256, where the views came from files.
+    inspection : Inspection
+    confidence : Confidence
+    explanation : Explanation
+    cost : Cost
+        The estimate for one fit.
+    n_refits : int
+        Fits that the stability of samples was seen on.
+    preparation : FittedPreparation, optional
+        What was done to the files' columns; new files get the same.
+    metadata : mapping of str to ndarray
+        Columns of what is known of the samples, in their order.
+    scores : mapping of str to mapping, optional
+        Method -> scores, where classes are known.
+    work, resumed : UnfinishedRun and tuple of str, optional
+        Out of core: where stages are kept until the run is saved, and those that were
+        there from a run that was killed.
+    command : sequence of str, optional
+        The command line, for the record.
+    """
+
+    model: Any
+    method: str
+    views: IncompleteViews | BlockSource
+    seconds: dict[str, float]
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    inputs: InputFiles | BlockFiles | None = None
+    fingerprints: tuple[dict[str, Any], ...] = ()
+    inspection: Inspection | None = None
+    confidence: Confidence | None = None
+    explanation: Explanation | None = None
+    cost: Cost | None = None
+    n_refits: int = 0
+    preparation: FittedPreparation | None = None
+    metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, float]] | None = None
+    work: UnfinishedRun | None = None
+    resumed: tuple[str, ...] = ()
+    command: Sequence[str] | None = None
+
+    @property
+    def out_of_core(self) -> bool:
+        """Whether the files were read by blocks."""
+        return isinstance(self.views, BlockSource)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Cluster of every sample, numbered from 0."""
+        return self.model.labels_
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters found."""
+        return len(self.model.cluster_centers_)
+
+    @property
+    def sample_ids(self) -> np.ndarray:
+        """Ids of the samples; their numbers where they have none."""
+        if isinstance(self.views, BlockSource):
+            blocks = [self.views.ids(i) for i in range(self.views.n_blocks)]
+            named = [ids for ids in blocks if ids is not None]
+            ids = np.concatenate(named) if named else None
+        else:
+            ids = self.views.sample_ids
+        return np.arange(self.views.n_samples) if ids is None else ids
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """What ``labels.csv`` says of every sample, beside its id."""
+        if self.confidence is None or isinstance(self.views, BlockSource):
+            return {"cluster": self.labels}
+        return {
+            "cluster": self.labels,
+            "confidence": self.confidence.score,
+            "margin": self.confidence.margin,
+            "stability": self.confidence.stability,
+            "low_confidence": self.confidence.low,
+            "n_views": self.views.mask.sum(axis=1),
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """The result in a few numbers, in JSON's types."""
+        summary = {
+            "method": self.method,
+            "n_samples": self.views.n_samples,
+            "views": dict(zip(self.views.names, self.views.n_features)),
+            "n_clusters": self.n_clusters,
+            "suggested": not isinstance(self.model.n_clusters, int | np.integer),
+            "evidence": getattr(self.model, "evidence_", None),
+            "sizes": np.bincount(self.labels, minlength=self.n_clusters).tolist(),
+        }
+        leakage = self.model.pattern_leakage_
+        if self.confidence is not None and self.explanation is not None:
+            summary["low_confidence"] = int(self.confidence.low.sum())
+            leakage = self.explanation.pattern_leakage
+        summary["pattern_leakage"] = float(leakage)
+        if isinstance(self.views, BlockSource):
+            summary |= {"blocks": self.views.n_blocks, "resumed": list(self.resumed)}
+        return summary
+
+    def to_report(self) -> ClusterReport:
+        """Everything that ``report.html`` shows."""
+        if (
+            isinstance(self.views, BlockSource)
+            or self.inspection is None
+            or self.confidence is None
+            or self.explanation is None
+        ):
+            raise ValueError(OUT_OF_CORE_NOTE)
+        model, paper = self.model, METHODS[self.method].paper
+        fit_warnings = [w for w in self.warnings if w not in self.inspection.warnings]
+        return ClusterReport(
+            title=f"{self.n_clusters} clusters of {self.views.n_samples} samples",
+            method=type(model).__name__,
+            labels=self.labels,
+            sample_ids=self.sample_ids,
+            mask=self.views.mask,
+            view_names=self.views.names,
+            embedding=model.embedding_,
+            confidence=self.confidence,
+            inspection=self.inspection,
+            explanation=self.explanation,
+            metadata=self.metadata,
+            parameters={
+                name: value
+                for name, value in model.get_params().items()
+                if name != "callback"
+            },
+            versions=package_versions(),
+            stability_curve=getattr(model, "stability_curve_", None),
+            evidence=getattr(model, "evidence_", None),
+            objective=np.asarray(model.objective_),
+            notes=(*self.notes, *fit_warnings),
+            seconds=self.seconds,
+            scores=self.scores,
+            citation=() if paper == _OWN else (paper,),
+        )
+
+    def save(
+        self,
+        folder: Any,
+        *,
+        report: bool = True,
+        overwrite: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> dict[str, Path]:
+        """Write labels, embedding, model, report and ``run.json``.
+
+        Parameters
+        ----------
+        folder : path-like, or what `output_folder` gives
+            Made if it is not there. Everything appears in it at once, at the end.
+        report : bool, default=True
+            Whether to write ``report.html``.
+        overwrite : bool, default=False
+            Whether files of an earlier run may be replaced.
+        progress : callable, optional
+            Called with a `Progress`.
+
+        Returns
+        -------
+        dict of str to Path
+            What was written, by the file's name.
+        """
+        return save_run(
+            self, folder, report=report, overwrite=overwrite, progress=progress
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<ClusterRun: {self.method}, {self.views.n_samples} samples, "
+            f"{self.n_clusters} clusters>"
+        )

@@ -1,0 +1,83 @@
+"""From a method's name to a fitted model, with its cost told first."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from imvc.methods import Cost, check_fits, estimate_cost, get_method
+from imvc.methods._registry import METHODS
+from imvc.scale import BlockSource
+from imvc.views import IncompleteViews
+from imvc.workflow._stages import Stages
+
+
+def methods_that(capability: str) -> list[str]:
+    """Names of the methods that have a capability, as the registry says."""
+    return [name for name, entry in METHODS.items() if getattr(entry, capability)]
+
+
+def make_model(
+    method: str,
+    n_clusters: int | Sequence[int] | None,
+    parameters: Mapping[str, Any],
+    random_state: int | None,
+) -> Any:
+    """An estimator ready to fit; every mistake in the request raises here."""
+    estimator = get_method(method)
+    finders = methods_that("finds_number")
+    if method not in finders and not isinstance(n_clusters, int):
+        others = " or ".join(map(repr, finders))
+        raise ValueError(
+            f"method {method!r} needs one number of clusters, got {n_clusters!r}; give "
+            f"n_clusters (-k), or take {others}, which suggests one."
+        )
+    model = estimator(n_clusters=n_clusters)
+    known = model.get_params()
+    for name in parameters:
+        if name not in known or name == "callback":
+            shown = ", ".join(sorted(set(known) - {"callback"}))
+            raise ValueError(f"{method!r} has no parameter {name!r}; it has: {shown}.")
+    if "random_state" in known:
+        model.set_params(random_state=random_state)
+    return model.set_params(**parameters)
+
+
+def expected_cost(method: str, views: IncompleteViews, n_clusters: Any) -> Cost:
+    """What one fit will take."""
+    if not isinstance(n_clusters, int | None):  # candidates to choose from
+        n_clusters = max(n_clusters)
+    return estimate_cost(method, views.n_samples, views.n_features, n_clusters)
+
+
+def check_cost(cost: Cost, stages: Stages, *, force: bool) -> None:
+    """Refuse what cannot fit into memory, or say so where it is forced."""
+    try:
+        check_fits(cost)
+    except ValueError as error:
+        if not force:
+            raise ValueError(f"{error} force=True (--force) tries it.") from error
+        stages.say(f"warning: {error}")
+
+
+def fit_model(
+    model: Any,
+    views: IncompleteViews | BlockSource,
+    stages: Stages,
+    expected: float | None = None,
+) -> tuple[str, ...]:
+    """Fit, telling iterations; what was warned of, each sentence once."""
+    with (
+        stages.run("fit", expected=expected) as step,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        model.set_params(callback=lambda iteration, objective: step(iteration))
+        try:
+            model.fit(views)
+        finally:
+            model.set_params(callback=None)
+    texts = (" ".join(str(warning.message).split()) for warning in caught)
+    found = tuple(dict.fromkeys(texts))
+    for text in found:
+        stages.say(f"warning: {text}")
+    return found

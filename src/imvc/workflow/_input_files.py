@@ -1,0 +1,267 @@
+"""What a clustering starts from: files read at once, files read by blocks, or views."""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from imvc._plain import plain
+from imvc.io import FittedPreparation, Preparation, ViewFiles, read_views
+from imvc.io._parquet import has_parquet
+from imvc.io._write_rows import check_format
+from imvc.scale import BlockSource, ParquetRows, block_budget, open_source, parse_bytes
+from imvc.views import IncompleteViews, as_views
+from imvc.workflow._fit import methods_that
+from imvc.workflow._stages import Stages
+
+__all__ = ["BlockFiles", "InputFiles", "LoadedViews", "fingerprint_of", "load_views"]
+
+_BLOCK_SUFFIXES = (".zarr", ".npy", ".parquet", ".pq", ".h5ad")
+_RESULT_FORMATS = ("parquet", "zarr", "npy", "csv")
+
+
+@dataclass(frozen=True)
+class InputFiles:
+    """Files of views and how to read them; parameters as in `imvc.io.read_views`.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+    id_columns : str, mapping or sequence of str, optional
+    names : sequence of str, optional
+    non_numeric : {"drop", "onehot", "error"}
+    transpose : bool or sequence of str
+        Views whose files have samples in columns; True for all.
+    preparation : Preparation
+    metadata : path-like, optional
+        A table with ids and what is known of the samples.
+    layer : str, optional
+        For .h5ad and .h5mu: what to read instead of ``X``.
+    """
+
+    paths: Sequence[str | os.PathLike[str]]
+    id_columns: str | Mapping[str, str] | Sequence[str | None] | None = None
+    names: Sequence[str] | None = None
+    non_numeric: str = "drop"
+    transpose: bool | Sequence[str] = ()
+    preparation: Preparation = field(default_factory=Preparation)
+    metadata: str | os.PathLike[str] | None = None
+    layer: str | None = None
+
+    def read(self) -> ViewFiles:
+        """Read, prepare and join the files."""
+        options = {f.name: getattr(self, f.name) for f in fields(self)}
+        return read_views([Path(path) for path in options.pop("paths")], **options)
+
+    def all_paths(self) -> list[Path]:
+        """The files of views and the metadata."""
+        extra = [] if self.metadata is None else [self.metadata]
+        return [Path(path) for path in (*self.paths, *extra)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options in JSON's types; without the paths, which `run.json` lists."""
+        options = {**asdict(self), "metadata": self.metadata is not None}
+        del options["paths"]
+        return plain(options)
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any], paths: Sequence[Path]):
+        """The inverse of `to_dict`, given `all_paths` again."""
+        paths = list(paths)
+        given = {f.name: options[f.name] for f in fields(cls) if f.name != "paths"}
+        given["metadata"] = paths.pop() if options["metadata"] else None
+        asked = dict(options["preparation"])
+        if isinstance(asked.get("log1p"), list):
+            asked["log1p"] = tuple(asked["log1p"])
+        return cls(**{**given, "paths": paths, "preparation": Preparation(**asked)})
+
+
+@dataclass(frozen=True)
+class BlockFiles:
+    """Files of views that need not fit into memory, and how to go through them.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        One per view: a Parquet file or a folder of them, a zarr array, ``.npy``,
+        ``.h5ad``; or one ``.h5mu``.
+    names : sequence of str, optional
+        Of the views; by default those of the files.
+    id_columns : str or mapping of str to str, optional
+        Column of ids in all Parquet files, or by view.
+    mask : path-like, optional
+        A ``.npy`` or zarr array of shape (n_samples, n_views), False where a sample
+        is missing in a view.
+    memory_budget : int or str, default="1GiB"
+        Memory of the whole fit, apart from the labels.
+    result_format : {"parquet", "zarr", "npy", "csv"}
+        Of labels and embedding. With "zarr" and "npy", ids go to ``ids.csv``.
+    work_dir : path-like, optional
+        Folder for what is not finished; it is kept. By default a hidden one in the
+        folder of the results, which is removed at the end.
+    verbose : int, default=0
+        1: stages of the fit and a progress bar over blocks on standard error.
+    """
+
+    paths: Sequence[str | os.PathLike[str]]
+    names: Sequence[str] | None = None
+    id_columns: str | Mapping[str, str] | None = None
+    mask: str | os.PathLike[str] | None = None
+    memory_budget: int | str = "1GiB"
+    result_format: str = "parquet"
+    work_dir: str | os.PathLike[str] | None = None
+    verbose: int = 0
+
+    def check_request(
+        self, method: str, parameters: Mapping[str, Any], metadata: Any
+    ) -> None:
+        """Tell what is wrong before hours are spent."""
+        if metadata is not None:
+            raise ValueError(
+                "metadata is for the report, which needs all samples in memory; leave "
+                "it out."
+            )
+        able = methods_that("out_of_core")
+        if method not in able:
+            raise ValueError(
+                f"method {method!r} needs all samples in memory; out of core there are "
+                f"{' and '.join(able)}."
+            )
+        for name in ("memory_budget", "work_dir", "verbose"):
+            if name in parameters:
+                option = name.replace("_", "-")
+                raise ValueError(
+                    f"parameter {name!r} has an argument of its own (--{option}); "
+                    f"leave it out of the parameters."
+                )
+        if self.result_format not in _RESULT_FORMATS:
+            raise ValueError(
+                f"result_format={self.result_format!r} must be one of "
+                f"{', '.join(_RESULT_FORMATS)}."
+            )
+        check_format(f"labels.{self.result_format}")
+        parse_bytes(self.memory_budget)
+
+    def views(self) -> Any:
+        """The views as `imvc.scale.open_source` takes them."""
+        paths = [os.fspath(path) for path in self.paths]
+        if not paths:
+            raise ValueError("no files are given; name one file per view.")
+        if any(path.endswith(".h5mu") for path in paths):
+            if len(paths) > 1 or self.names or self.id_columns:
+                raise ValueError(
+                    f"{paths}: an .h5mu file has all views and their ids; give it "
+                    f"alone, without names (--name) and id columns (--id)."
+                )
+            return paths[0]
+        names = [_stem(path) for path in paths] if self.names is None else self.names
+        twice = [name for name in names if list(names).count(name) > 1]
+        if twice or len(names) != len(paths):
+            raise ValueError(
+                f"{len(paths)} files have the names {list(names)}; give every view a "
+                f"name of its own with names (--name)."
+            )
+        columns = self._columns(names, paths)
+        return {
+            name: _with_ids(path, column)
+            for name, path, column in zip(names, paths, columns)
+        }
+
+    def open(self, model: Any, stages: Stages) -> BlockSource:
+        """The views, cut into blocks for the memory budget and threads of a model."""
+        views = self.views()
+        with stages.run("open"):
+            return open_source(
+                views,
+                None if self.mask is None else os.fspath(self.mask),
+                memory_budget=block_budget(self.memory_budget, model.n_jobs),
+                work_dir=model.work_dir,
+            )
+
+    def _columns(self, names, paths) -> list[str | None]:
+        """Column of ids of every view."""
+        given = self.id_columns
+        if not isinstance(given, Mapping):
+            return [given] * len(names)
+        keys = [{name, Path(path).name} for name, path in zip(names, paths)]
+        unknown = set(given) - set().union(*keys)
+        if unknown:
+            raise ValueError(
+                f"id_columns (--id) names the view {min(unknown)!r}; there are: "
+                f"{', '.join(names)}."
+            )
+        return [
+            next((given[key] for key in sorted(own & set(given))), None) for own in keys
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the result depends on, in JSON's types."""
+        return plain(
+            {
+                "paths": [os.fspath(path) for path in self.paths],
+                "names": self.names,
+                "id_columns": self.id_columns,
+                "mask": None if self.mask is None else os.fspath(self.mask),
+                "memory_budget": self.memory_budget,
+                "result_format": self.result_format,
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedViews:
+    """Views in memory, and where they come from."""
+
+    views: IncompleteViews
+    preparation: FittedPreparation | None = None
+    notes: tuple[str, ...] = ()
+    metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
+    fingerprints: tuple[dict[str, Any], ...] = ()
+
+
+def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> LoadedViews:
+    """Views from files, from files read before, or from anything `as_views` takes."""
+    marks: tuple[dict[str, Any], ...] = ()
+    if isinstance(source, InputFiles):
+        with stages.run("read"):
+            found = source.read()
+        if fingerprint:
+            with stages.run("checksums"):
+                marks = tuple(fingerprint_of(path) for path in source.all_paths())
+        for note in found.notes:
+            stages.say(note)
+    elif isinstance(source, ViewFiles):
+        found = source
+    else:
+        return LoadedViews(as_views(source))
+    return LoadedViews(
+        found.views, found.preparation, found.notes, found.metadata, marks
+    )
+
+
+def fingerprint_of(path: Path) -> dict[str, Any]:
+    """Size and SHA-256 of a file, by which a later run knows it again."""
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    suffix = next((s for s in _BLOCK_SUFFIXES if name.endswith(s)), "")
+    return name.removesuffix(suffix)
+
+
+def _with_ids(path: str, column: str | None) -> Any:
+    if column is None:
+        return path
+    if not has_parquet(path):
+        raise ValueError(
+            f"{path}: has no column {column!r} of ids, as it is no Parquet file; leave "
+            f"out id_columns (--id), or give VIEW=COLUMN for those that are."
+        )
+    return ParquetRows(path, column)

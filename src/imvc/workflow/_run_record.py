@@ -1,0 +1,306 @@
+"""run.json: what is needed to repeat a run."""
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from threadpoolctl import threadpool_info
+
+from imvc._plain import plain
+from imvc.scale import BlockSource
+from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
+
+if TYPE_CHECKING:
+    from imvc.workflow._cluster_run import ClusterRun
+
+__all__ = ["RunRecord", "read_record"]
+
+FORMAT, FORMAT_VERSION = "imvc-run", 1
+_PACKAGES = (
+    "imvc",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pandas",
+    "pyarrow",
+    "h5py",
+    "anndata",
+    "mudata",
+    "zarr",
+    "dask",
+)
+# What a record must hold to be repeated.
+_KINDS = {"files": list, "outputs": dict, "request": dict, "versions": dict}
+_REQUEST_KINDS = {
+    "method": str,
+    "n_clusters": int | list | None,
+    "random_state": int | None,
+    "n_refits": int,
+    "parameters": dict,
+    "not_kept": list,
+    "inputs": dict | None,
+}
+_MARKS = ("path", "relative", "sha256")  # of a file
+# Not needed to repeat a result: it does not depend on them.
+_NOT_REPEATED = {"callback", "verbose", "n_jobs"}
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that are installed."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _machine() -> dict[str, Any]:
+    """What may change the last digits of a result; nothing that names the host."""
+    pools = threadpool_info()
+    return {
+        "system": platform.system(),
+        "cores": os.cpu_count(),
+        "blas": sorted(
+            {
+                f"{pool['internal_api']} {pool.get('version')}"
+                for pool in pools
+                if pool["user_api"] == "blas"
+            }
+        ),
+    }
+
+
+def make_record(
+    run: "ClusterRun", folder: Path, outputs: Mapping[str, Path], notes: Sequence[str]
+) -> dict[str, Any]:
+    """The content of ``run.json``; ``folder`` is where it will stand."""
+    record = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": None if run.command is None else list(run.command),
+        "request": _request(run),
+        # Those known by SHA-256; files read by blocks are known by size and time.
+        "files": [
+            {**mark, "relative": _relative(mark["path"], folder)}
+            for mark in run.fingerprints
+        ],
+        "result": run.summary(),
+        "notes": list(dict.fromkeys([*run.notes, *notes])),
+        "warnings": list(run.warnings),
+        "seconds": run.seconds,
+        "fit_seconds": dict(run.model.stage_seconds_),
+        "versions": package_versions(),
+        "machine": _machine(),
+        "outputs": {name: _mark(path) for name, path in sorted(outputs.items())},
+    }
+    if run.cost is not None:
+        estimate = {"seconds": run.cost.seconds, "bytes": int(run.cost.bytes)}
+        record["estimate"] = estimate
+    if isinstance(run.views, BlockSource):
+        record["data"] = run.views.fingerprint
+        record["peak_memory_bytes"] = _peak_memory()
+    return record
+
+
+def _request(run: "ClusterRun") -> dict[str, Any]:
+    """What was asked for."""
+    parameters, lost = _parameters(run.model.get_params())
+    request = {
+        "method": run.method,
+        # These two are asked for by name, not among the method's own parameters.
+        "n_clusters": parameters.pop("n_clusters", None),
+        "random_state": parameters.pop("random_state", None),
+        "n_refits": run.n_refits,
+        "parameters": parameters,
+        "not_kept": lost,
+        "inputs": None,
+    }
+    if isinstance(run.inputs, BlockFiles):
+        for name in ("memory_budget", "work_dir"):
+            parameters.pop(name, None)
+        request["out_of_core"] = run.inputs.to_dict()
+    elif run.inputs is not None:
+        request["inputs"] = run.inputs.to_dict()
+    return request
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run as its ``run.json`` tells it.
+
+    Parameters
+    ----------
+    path : Path
+        Of the ``run.json``.
+    content : dict
+    """
+
+    path: Path
+    content: Mapping[str, Any]
+
+    def checked_request(self) -> Mapping[str, Any]:
+        """The request, or an error that says why it cannot be repeated."""
+        request = self.content["request"]
+        if "out_of_core" in request:
+            command = " ".join(self.content.get("command") or ["imvc cluster ..."])
+            raise ValueError(
+                f"{self.path}: tells of an out-of-core run, which --from does not "
+                f"repeat; give its command again with another output folder: {command}"
+            )
+        for key, kind in _REQUEST_KINDS.items():
+            if key not in request or not isinstance(request[key], kind):
+                raise _altered(self.path, f"request[{key!r}]")
+        if request["not_kept"]:
+            raise ValueError(
+                f"{self.path}: the parameter {request['not_kept'][0]!r} was no number "
+                f"or text and was not kept; repeat the run in Python."
+            )
+        return request
+
+    def same_labels(self, path: Path) -> bool:
+        """Whether a ``labels.csv`` is, byte by byte, that of the run."""
+        mark = self.content["outputs"].get("labels.csv")
+        return isinstance(mark, dict) and (
+            fingerprint_of(path)["sha256"] == mark.get("sha256")
+        )
+
+    def inputs(
+        self, paths: Sequence[str | os.PathLike[str]] | None = None
+    ) -> InputFiles:
+        """The input of the run: its files, or others of the same number and order."""
+        options = self.checked_request()["inputs"]
+        if options is None:
+            raise ValueError(
+                f"{self.path}: its views came from memory, not from files; repeat it "
+                f"in Python with imvc.workflow.cluster."
+            )
+        recorded = self.content["files"]
+        if not paths:
+            found = [self._find(entry) for entry in recorded]
+        else:
+            found = [Path(path) for path in paths]
+            if options["metadata"] and len(found) == len(recorded) - 1:
+                found.append(self._find(recorded[-1]))
+            if len(found) != len(recorded):
+                raise ValueError(
+                    f"{self.path}: the run had {len(recorded)} files, {len(found)} are "
+                    f"given; give them all in the same order, or none."
+                )
+        try:
+            return InputFiles.from_dict(options, found)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _altered(self.path, "request['inputs']") from error
+
+    def check_files(self, inputs: InputFiles) -> list[str]:
+        """Sentences about files that are not what they were in the run."""
+        changed = []
+        for path, entry in zip(inputs.all_paths(), self.content["files"]):
+            if fingerprint_of(path)["sha256"] != entry["sha256"]:
+                changed.append(f"{path}: not the file of that run (SHA-256 differs)")
+        return changed
+
+    def check_versions(self) -> list[str]:
+        """Sentences about packages that are not what they were in the run."""
+        here = package_versions()
+        return [
+            f"{name} was {was}, here is {here.get(name, 'missing')}"
+            for name, was in self.content["versions"].items()
+            if here.get(name) != was
+        ]
+
+    def _find(self, entry: Mapping[str, Any]) -> Path:
+        beside = self.path.parent / entry["relative"]
+        for path in (beside, Path(entry["path"])):
+            if path.is_file():
+                return path
+        raise FileNotFoundError(
+            f"{entry['path']}: the file of that run is not there, nor at {beside}; "
+            f"give the files again, in the same order."
+        )
+
+
+def read_record(path: str | os.PathLike[str]) -> RunRecord:
+    """Read a ``run.json`` (or the one in a folder), with an error that names it."""
+    path = Path(path)
+    if path.is_dir():
+        path = path / "run.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: there is no such file.") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: is not JSON ({error}).") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path}: is not a run.json of imvc cluster.")
+    if content.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path}: has format version {content.get('format_version')!r}, this imvc "
+            f"reads {FORMAT_VERSION}; upgrade imvc."
+        )
+    for key, kind in _KINDS.items():
+        if not isinstance(content.get(key), kind):
+            raise _altered(path, repr(key))
+    for entry in content["files"]:
+        marks = entry if isinstance(entry, dict) else {}
+        if not all(isinstance(marks.get(k), str) for k in _MARKS):
+            raise _altered(path, "'files'")
+    return RunRecord(path, content)
+
+
+def _altered(path: Path, what: str) -> ValueError:
+    return ValueError(
+        f"{path}: {what} is missing or not as imvc writes it; make the run again."
+    )
+
+
+def _parameters(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Parameters in JSON's types, and the names of those that have none."""
+    kept, lost = {}, []
+    for name, value in sorted(params.items()):
+        if name in _NOT_REPEATED:
+            continue
+        try:
+            kept[name] = plain(value)
+        except TypeError:
+            lost.append(name)
+    return kept, lost
+
+
+def _relative(path: str, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return path
+
+
+def _mark(path: Path) -> dict[str, Any]:
+    """By what a written file, or a folder of chunks, is known again."""
+    if path.is_dir():
+        chunks = [file for file in path.rglob("*") if file.is_file()]
+        return {"bytes": sum(file.stat().st_size for file in chunks)}
+    return {k: v for k, v in fingerprint_of(path).items() if k != "path"}
+
+
+def _peak_memory() -> int | None:
+    """Most bytes that this process has had in memory, where the system tells."""
+    with suppress(OSError), open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+    with suppress(ImportError):  # Windows
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return used if sys.platform == "darwin" else used * 1024
+    return None
