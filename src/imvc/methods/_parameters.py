@@ -15,7 +15,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
@@ -78,11 +78,24 @@ def estimator(cls):
     hints = {parameter.name: parameter.type for parameter in fields(cls)}
     cls._parameter_constraints = {name: _constraints(h) for name, h in hints.items()}
     cls.__init__.__annotations__ = hints
-    # For help(): the types without our notes on them.
-    cls.__init__.__annotations__ = get_type_hints(cls.__init__)
+    cls.__init__.__signature__ = _readable_signature(cls)
     if cls.__doc__:
         cls.__doc__ = _documented(cls)
     return cls
+
+
+def _readable_signature(cls):
+    """For help(): own parameters before inherited ones, types without our notes."""
+    parameters = inspect.signature(cls.__init__).parameters
+    types = get_type_hints(cls.__init__)
+    order = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
+    for base in cls.__mro__:
+        if is_dataclass(base):
+            order += [name for name in base.__annotations__ if name in parameters]
+    plain = {
+        name: p.replace(annotation=types.get(name)) for name, p in parameters.items()
+    }
+    return inspect.Signature([plain[name] for name in dict.fromkeys(order)])
 
 
 def _constraints(hint):
