@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from imvc._plain import plain
 from imvc.experiments._suite import RunSpec
 
 STATUSES = ("ok", "failed", "timeout", "memory")
@@ -92,7 +92,9 @@ def to_row(record: Record, machine: int) -> list[Any]:
     if record.grouped > 1:  # there are thousands of such runs: fewer digits do
         values["objective"] = [float(f"{value:.8g}") for value in record.objective]
     return [
-        json.dumps(_plain(value), sort_keys=True) if name in _AS_JSON else value
+        json.dumps(plain(value, _text_of), sort_keys=True)
+        if name in _AS_JSON
+        else value
         for name, value in values.items()
     ]
 
@@ -109,16 +111,6 @@ def from_row(row: Sequence[Any]) -> Record:
     return Record(spec, **values)
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can hold: NumPy scalars become numbers, anything odd its repr."""
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return repr(value)
+def _text_of(odd: Any) -> str | None:
+    """What JSON cannot hold: nothing where a number is not finite, else a text."""
+    return None if isinstance(odd, float) else repr(odd)

@@ -104,6 +104,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     verbose: Verbosity = 0
     callback: Callback = None
 
+    _row_normalize = False  # of methods without the parameter: as their paper says
+
+    def _clustering_space(self, Y):
+        """Rows of the embedding as k-means sees them; `imvc.confidence` needs it."""
+        normalize = getattr(self, "row_normalize", self._row_normalize)
+        return unit_rows(Y) if normalize else Y
+
     def fit(self, Xs, y=None, *, mask=None):
         """Cluster the samples.
 
@@ -216,11 +223,6 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
 
 class EmbeddingClusterer(MultiViewClusterer):
     """Base of the methods that embed all samples at once: then k-means."""
-
-    _row_normalize = False  # whether k-means sees rows of length one
-
-    def _clustering_space(self, Y):
-        return unit_rows(Y) if self._row_normalize else Y
 
     @abstractmethod
     def _embed(self, views, rng):

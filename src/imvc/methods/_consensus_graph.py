@@ -51,8 +51,7 @@ class ConsensusGraphClusterer(EmbeddingClusterer):
             graph = self._solve(X, rows, seed_graph(self.seeds_, views.n_samples))
         self.graph_ = graph.Z.astype(views.dtype)
         self.view_weights_ = graph.alpha
-        self.objective_ = np.array(graph.objective)
-        self.n_iter_, self.converged_ = len(graph.objective), graph.converged
+        self._record(graph.objective, graph.converged)
         return left_singular_vectors(graph.Z, k)[0].astype(views.dtype)
 
 

@@ -13,7 +13,6 @@ import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -261,17 +260,16 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             )
             return runner.array(labels)
 
-    @contextmanager
     def _runner(self, Xs, mask, **options):
-        with open_runner(
+        """A context with the runner for the data, wherever they are."""
+        return open_runner(
             Xs,
             mask,
             n_jobs=self.n_jobs,
             memory_budget=self.memory_budget,
             progress=BlockProgress() if self.verbose else None,
             **options,
-        ) as runner:
-            yield runner
+        )
 
     def _plan(self):
         """What makes this run another than an interrupted one, in JSON's types."""

@@ -98,9 +98,6 @@ class DAIMC(EmbeddingClusterer):
     max_iter: Count = 30
     tol: NonNegative = 1e-4
 
-    def _clustering_space(self, Y):
-        return unit_rows(Y) if self.row_normalize else Y
-
     def _embed(self, views, rng):
         X = [unit_rows(views.observed(v)) for v in range(views.n_views)]
         with self._stage("start"):
@@ -108,7 +105,7 @@ class DAIMC(EmbeddingClusterer):
                 X, views.mask, self.n_clusters, rng, match=self.match_clusters
             )
         with self._stage("solve"):
-            factors, objective, self.converged_ = solve(
+            factors, objective, converged = solve(
                 X,
                 views.mask,
                 start,
@@ -118,7 +115,7 @@ class DAIMC(EmbeddingClusterer):
                 tol=self.tol,
                 report=self._report,
             )
-        self.objective_, self.n_iter_ = np.array(objective), len(objective)
+        self._record(objective, converged)
         self.bases_ = [U_v.astype(views.dtype) for U_v in factors.U]
         self.feature_weights_ = [s_v.astype(views.dtype) for s_v in factors.s]
         return factors.V.astype(views.dtype)

@@ -117,7 +117,7 @@ class GSRIMC(EmbeddingClusterer):
         with self._stage("graphs"):
             B = view_graphs(views, self.n_neighbors, rng)
         with self._stage("solve"):
-            Z, self.objective_, self.converged_ = solve(
+            Z, objective, converged = solve(
                 B,
                 views.mask,
                 l1=self.error_weight or n**-0.5,
@@ -127,7 +127,7 @@ class GSRIMC(EmbeddingClusterer):
                 tol=self.tol,
                 report=self._report,
             )
-        self.n_iter_ = len(self.objective_)
+        self._record(objective, converged)
         with self._stage("spectrum"):
             self.eigenvalues_, Y = largest_eigenvectors(
                 normalized_adjacency(Z.mean(axis=0)),

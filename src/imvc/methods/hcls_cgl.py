@@ -121,7 +121,7 @@ class HCLSCGL(EmbeddingClusterer):
                 views, self.n_neighbors, self.n_confidence_neighbors, rng
             )
         with self._stage("solve"):
-            S, F, alpha, self.objective_, self.converged_ = solve(
+            S, F, alpha, objective, converged = solve(
                 graphs,
                 self.n_clusters,
                 l1=self.ridge,
@@ -133,7 +133,7 @@ class HCLSCGL(EmbeddingClusterer):
                 report=self._report,
             )
         self.graph_, self.view_weights_ = S, alpha
-        self.n_iter_ = len(self.objective_)
+        self._record(objective, converged)
         warn_of_parts(S, self.n_clusters)
         return F.astype(views.dtype, copy=False)
 

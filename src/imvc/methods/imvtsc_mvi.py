@@ -132,8 +132,7 @@ class IMVTSCMVI(EmbeddingClusterer):
                 repeat_last=self.repeat_last,
                 report=self._report,
             )
-        self.objective_ = np.array(found.residual)
-        self.n_iter_, self.converged_ = len(found.residual), found.converged
+        self._record(found.residual, found.converged)
         with self._stage("embedding"):
             self.eigenvalues_, F = largest_eigenvectors(
                 normalized_adjacency(found.Z.mean(axis=0)),

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from imvc._files import atomic_write
+from imvc._plain import plain
 from imvc.methods._registry import METHODS
 
 __all__ = ["load_model", "read_model", "write_model"]
@@ -178,26 +179,26 @@ def _is_elsewhere(value):
 
 def _split(section, items, arrays):
     """JSON form of ``items``; arrays go to ``arrays`` and leave a reference."""
-    plain: dict[str, dict] = {}
+    found: dict[str, dict] = {}
     for name, value in items.items():
         if isinstance(value, np.ndarray) and value.dtype != object:
             arrays[f"{section}/{name}"] = value
-            plain[name] = {"array": f"{section}/{name}"}
+            found[name] = {"array": f"{section}/{name}"}
         elif _holds_arrays(value):
             for i, array in enumerate(value):
                 arrays[f"{section}/{name}.{i}"] = np.asarray(array)
-            plain[name] = {"list": [f"{section}/{name}.{i}" for i in range(len(value))]}
+            found[name] = {"list": [f"{section}/{name}.{i}" for i in range(len(value))]}
         elif isinstance(value, np.ndarray):
-            plain[name] = {"objects": [_plain(name, v) for v in value]}
+            found[name] = {"objects": [_plain(name, v) for v in value]}
         else:
-            plain[name] = {"value": _plain(name, value)}
+            found[name] = {"value": _plain(name, value)}
             if isinstance(value, tuple):
-                plain[name]["tuple"] = True
-    return plain
+                found[name]["tuple"] = True
+    return found
 
 
-def _join(plain, arrays):
-    return {name: _revive(entry, arrays) for name, entry in plain.items()}
+def _join(entries, arrays):
+    return {name: _revive(entry, arrays) for name, entry in entries.items()}
 
 
 def _revive(entry, arrays):
@@ -223,22 +224,16 @@ def _holds_arrays(value):
 
 def _plain(name, value):
     """``value`` in JSON's types, or an error that names what cannot be kept."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, str | bool):
-        return value
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
-    if isinstance(value, list | tuple | range):
-        return [_plain(name, v) for v in value]
-    if isinstance(value, dict):
-        return {str(k): _plain(name, v) for k, v in value.items()}
-    raise TypeError(
-        f"{name} of type {type(value).__name__} cannot be written to a model file; "
-        f"only numbers, strings and arrays can."
-    )
+
+    def odd(part):
+        if isinstance(part, Real):  # NaN and infinity stay what they are
+            return float(part)
+        raise TypeError(
+            f"{name} of type {type(part).__name__} cannot be written to a model file; "
+            f"only numbers, strings and arrays can."
+        )
+
+    return plain(value, otherwise=odd)
 
 
 def _encode(array):

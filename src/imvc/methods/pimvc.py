@@ -111,7 +111,7 @@ class PIMVC(EmbeddingClusterer):
         with self._stage("projections"):
             Z, first = zip(*[decompose(X_v, self.ridge, self.n_clusters) for X_v in X])
         with self._stage("solve"):
-            Y, self.objective_, self.converged_ = solve(
+            Y, objective, converged = solve(
                 Z,
                 first,
                 rows,
@@ -122,7 +122,7 @@ class PIMVC(EmbeddingClusterer):
                 relative=self.stopping == "relative",
                 report=self._report,
             )
-        self.n_iter_ = len(self.objective_)
+        self._record(objective, converged)
         return Y.astype(views.dtype)
 
     def _graph(self, X_v, seed):

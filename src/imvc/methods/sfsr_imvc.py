@@ -137,7 +137,7 @@ class SFSRIMVC(EmbeddingClusterer):
             )
         parts = [start_view(views, v, K, M, self.start) for v in range(views.n_views)]
         with self._stage("solve"):
-            C, history, self.converged_ = solve(
+            C, history, converged = solve(
                 parts,
                 self.ring_rank,
                 self.feature_penalty,
@@ -148,8 +148,7 @@ class SFSRIMVC(EmbeddingClusterer):
                 tol=self.tol,
                 report=self._report,
             )
-        self.objective_ = history[:, 0]
-        self.n_iter_ = len(history)
+        self._record(history[:, 0], converged)
         if self.embedding == "features":
             return np.hstack([part.H for part in parts]).astype(views.dtype)
         S = C.sum(axis=0)

@@ -129,8 +129,7 @@ class SIMVCSA(EmbeddingClusterer):
             )
         self.consensus_ = aligned.F.astype(views.dtype)
         self.view_weights_ = aligned.gamma
-        self.objective_ = np.array(aligned.objective)
-        self.n_iter_, self.converged_ = len(aligned.objective), aligned.converged
+        self._record(aligned.objective, aligned.converged)
         return embed(aligned, self.n_clusters, self.embedding).astype(views.dtype)
 
 

@@ -121,7 +121,7 @@ class UEAF(EmbeddingClusterer):
         check_memory(8 * entries, f"UEAF on {n} samples")
         X = [filled_with_zeros(views, v) for v in range(views.n_views)]
         missing = [np.flatnonzero(~seen) for seen in views.mask.T]
-        P, self.view_weights_, self.objective_, self.converged_ = solve(
+        P, self.view_weights_, objective, converged = solve(
             X,
             missing,
             Weights(
@@ -136,7 +136,7 @@ class UEAF(EmbeddingClusterer):
             tol=self.tol,
             report=self._report,
         )
-        self.n_iter_ = len(self.objective_)
+        self._record(objective, converged)
         return P.T.astype(views.dtype, order="C")
 
 

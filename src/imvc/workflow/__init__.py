@@ -8,7 +8,7 @@ from imvc.workflow._demo import Demo, demo
 from imvc.workflow._input_files import BlockFiles, InputFiles
 from imvc.workflow._inspect_files import inspect_source
 from imvc.workflow._predict import Prediction, predict
-from imvc.workflow._run_record import RunRecord, read_record
+from imvc.workflow._run_json import RunRecord, read_record
 from imvc.workflow._save import output_folder
 from imvc.workflow._stages import Progress, Stages
 

@@ -14,7 +14,7 @@ from imvc.views import IncompleteViews
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
 from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
-from imvc.workflow._run_record import RunRecord, read_record
+from imvc.workflow._run_json import RunRecord, read_record
 from imvc.workflow._save import OUT_OF_CORE_NOTE, ResultFolder
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import WORK_FOLDER, UnfinishedRun

@@ -15,7 +15,7 @@ from imvc.report import ClusterReport
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._input_files import BlockFiles, InputFiles
-from imvc.workflow._run_record import package_versions
+from imvc.workflow._run_json import package_versions
 from imvc.workflow._save import OUT_OF_CORE_NOTE, save_run
 from imvc.workflow._stages import Progress
 from imvc.workflow._unfinished import UnfinishedRun

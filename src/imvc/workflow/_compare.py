@@ -198,8 +198,11 @@ def _labelled(method: Any) -> tuple[str, Any]:
             f"methods has {method!r}; give a registry name, an estimator such as "
             f"RISE(n_clusters=3), or a pair (label, estimator)."
         )
-    known = {entry.estimator: name for name, entry in METHODS.items()}
-    return known.get(type(method), type(method).__name__), method
+    own = type(method)
+    for name, entry in METHODS.items():  # a class is imported only if its name fits
+        if entry.class_name == own.__name__ and entry.estimator is own:
+            return name, method
+    return own.__name__, method
 
 
 def _ready(label, method, n_clusters, options, random_state) -> Any:

@@ -15,11 +15,11 @@ import numpy as np
 
 from imvc.io import OutputFolder, write_labels
 from imvc.io._write_rows import take_rows
-from imvc.methods import get_method, list_methods
 from imvc.report import write_cluster_page
 from imvc.scale import BlockSource, save_rows
+from imvc.workflow._fit import methods_that
 from imvc.workflow._input_files import BlockFiles
-from imvc.workflow._run_record import make_record
+from imvc.workflow._run_json import make_record
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import UnfinishedRun
 
@@ -216,10 +216,10 @@ def _not_written(run: "ClusterRun") -> list[str]:
             "is missing (pip install 'imvc[io]')."
         )
     if not hasattr(run.model, "save"):
-        able = " and ".join(m for m in list_methods() if hasattr(get_method(m), "save"))
+        *others, last = methods_that("predicts")
         notes.append(
             f"model.imvc is not written: {run.method} has no rule for new samples "
-            f"({able} have)."
+            f"({', '.join(others)} and {last} have)."
         )
     return notes
 

@@ -144,6 +144,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     n_neighbors: Count | None = None
     n_components: Count = 100
 
+    _row_normalize = True
     _learnt_before_solving: ClassVar[set] = {
         *("n_clusters_", "evidence_", "stability_curve_", "component_views_"),
     }
