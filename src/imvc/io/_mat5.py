@@ -4,15 +4,18 @@ SciPy's reader trusts the types and sizes in the file. Of 6000 damaged copies ea
 small files, SciPy 1.17 ended the process on 51 (dense matrices), 162 (cells, structs)
 and 192 (sparse matrices), hung on one, and took gigabytes for a few. So the structure
 is walked first: every element within the one that holds it, every array as long as its
-dimensions say. The walk costs about as much as unpacking the file.
+dimensions say.
 """
 
+import io
 import math
 import struct
 import zlib
 from collections.abc import Iterator
-from itertools import pairwise
+from mmap import mmap
 from typing import NamedTuple
+
+import numpy as np
 
 _NUMBER_BYTES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 _INT8, _INT32, _UINT32, _MATRIX, _PACKED = 1, 5, 6, 14, 15
@@ -20,6 +23,9 @@ _TEXT = (1, 2, 4, 16, 17, 18)
 _CELL, _STRUCT, _CHAR, _SPARSE = 1, 2, 4, 5
 _NUMERIC_CLASSES = range(6, 16)
 _DEPTH = 20
+_PIECE = 2**16  # of packed bytes, unpacked at once
+
+_Bytes = mmap | memoryview
 
 
 class _Element(NamedTuple):
@@ -44,39 +50,48 @@ def major_version(head: bytes) -> int:
     return version if version in (1, 2) else 0
 
 
-def sound_variables(data: bytes, memory: int) -> list[str]:
-    """Names of the variables of a file that can be read, if all of them are sound.
+def sound_variables(data: mmap, memory: int) -> Iterator[io.BytesIO]:
+    """The variables of a file that can be read, each as a small file of its own.
 
-    These are numbers, text, cells and structs; packed variables may unpack to so many
-    bytes of memory.
+    These are numbers, text, cells and structs. Packed variables may unpack to so many
+    bytes of memory, and are handed over unpacked, so that it is done only once.
     """
     order = "<" if data[126:128] == b"IM" else ">"
     if data[126:128] not in (b"IM", b"MI"):
         raise Damaged("no mark of byte order")
-    names = []
     for element in _elements(data, 128, len(data), order):
-        inside, start, stop = data, element.start, element.stop
+        file = io.BytesIO()
+        file.write(data[:128])
         if element.kind == _PACKED:
-            inside = _unpack(data[start:stop], memory)
-            (matrix,) = _elements(inside, 0, len(inside), order)
-            element, start, stop = matrix, matrix.start, matrix.stop
-        if element.kind != _MATRIX:
-            raise Damaged(f"an element of type {element.kind}")
-        name, known = _check_matrix(inside, start, stop, order, 0)
+            for piece in _unpack(data, element, memory):
+                file.write(piece)
+        else:
+            file.write(data[element.start - 8 : element.stop])
+        with file.getbuffer() as content:
+            (matrix,) = _elements(content, 128, len(content), order)
+            if matrix.kind != _MATRIX:
+                raise Damaged(f"an element of type {matrix.kind}")
+            known = _check_matrix(content, matrix.start, matrix.stop, order, 0)
         if known:
-            names.append(name)
-    return names
+            file.seek(0)
+            yield file
 
 
-def _unpack(packed: bytes, memory: int) -> bytes:
+def _unpack(data: mmap, element: _Element, memory: int) -> Iterator[bytes]:
     worker = zlib.decompressobj()
-    data = worker.decompress(packed, memory)
-    if not worker.eof:
-        raise Damaged("a packed variable that does not end")
-    return data
+    for start in range(element.start, element.stop, _PIECE):
+        packed = data[start : min(start + _PIECE, element.stop)]
+        unpacked = worker.decompress(packed, memory)
+        memory -= len(unpacked)
+        yield unpacked
+        if worker.eof:
+            return
+        if memory <= 0:
+            break
+    raise Damaged("a packed variable that does not end")
 
 
-def _elements(data: bytes, start: int, stop: int, order: str) -> Iterator[_Element]:
+def _elements(data: _Bytes, start: int, stop: int, order: str) -> Iterator[_Element]:
     while start < stop:
         if start + 8 > stop:
             raise Damaged("an element without its head")
@@ -96,25 +111,22 @@ def _elements(data: bytes, start: int, stop: int, order: str) -> Iterator[_Eleme
         yield element
 
 
-def _check_matrix(
-    data: bytes, start: int, stop: int, order: str, depth: int
-) -> tuple[str, bool]:
-    """Name of a variable, and whether it is of a kind that is understood."""
+def _check_matrix(data: _Bytes, start: int, stop: int, order: str, depth: int) -> bool:
+    """Whether a variable, which must be sound, is of a kind that is understood."""
     if depth > _DEPTH:
         raise Damaged("cells in cells without end")
     if start == stop:
-        return "", True
+        return True
     parts = list(_elements(data, start, stop, order))
     if len(parts) < 3 or (parts[0].kind, parts[0].size) != (_UINT32, 8):
         raise Damaged("a variable without flags")
     (flags,) = struct.unpack_from(f"{order}I", data, parts[0].start)
     kind, is_complex = flags & 0xFF, bool(flags & 0x0800)
     if kind not in (_CELL, _STRUCT, _CHAR, _SPARSE, *_NUMERIC_CLASSES):
-        return "", False
+        return False
     n, shape = _dimensions(data, parts[1], order)
     if parts[2].kind != _INT8:
         raise Damaged("a variable without a name")
-    name = data[parts[2].start : parts[2].stop].decode("latin-1")
     rest = parts[3:]
     if kind in _NUMERIC_CLASSES:
         _check_arrays(rest, n, 1 + is_complex)
@@ -128,12 +140,12 @@ def _check_matrix(
             rest, n = _fields(data, rest, n, order)
         if len(rest) != n or any(part.kind != _MATRIX for part in rest):
             raise Damaged("cells that do not fit their size")
-        inner = [_check_matrix(data, p.start, p.stop, order, depth + 1) for p in rest]
-        return name, all(known for _, known in inner)
-    return name, True
+        # All of them are looked at, also after one that is not understood.
+        return all([_check_matrix(data, *p[1:], order, depth + 1) for p in rest])
+    return True
 
 
-def _dimensions(data: bytes, part: _Element, order: str) -> tuple[int, list[int]]:
+def _dimensions(data: _Bytes, part: _Element, order: str) -> tuple[int, list[int]]:
     if part.kind != _INT32 or part.size % 4 or not 8 <= part.size <= 128:
         raise Damaged("a variable without dimensions")
     shape = struct.unpack_from(f"{order}{part.size // 4}i", data, part.start)
@@ -152,7 +164,7 @@ def _check_arrays(parts: list[_Element], n: int, n_parts: int) -> None:
 
 
 def _check_sparse(
-    data: bytes, parts: list[_Element], shape: list[int], is_complex: bool, order: str
+    data: _Bytes, parts: list[_Element], shape: list[int], is_complex: bool, order: str
 ) -> None:
     if len(parts) != 3 + is_complex or len(shape) != 2:
         raise Damaged("a sparse matrix without its parts")
@@ -161,13 +173,12 @@ def _check_sparse(
         raise Damaged("a sparse matrix with odd indices")
     if rows.size % 4 or starts.size != 4 * (shape[1] + 1):
         raise Damaged("a sparse matrix with too few indices")
-    bounds = struct.unpack_from(f"{order}{shape[1] + 1}i", data, starts.start)
-    n = bounds[-1]
-    ascending = all(a <= b for a, b in pairwise(bounds))
-    if bounds[0] != 0 or not ascending or n > rows.size // 4:
+    bounds = np.frombuffer(data, f"{order}i4", shape[1] + 1, starts.start)
+    n = int(bounds[-1])
+    if bounds[0] != 0 or (np.diff(bounds) < 0).any() or n > rows.size // 4:
         raise Damaged("a sparse matrix whose columns do not follow each other")
-    found = struct.unpack_from(f"{order}{n}i", data, rows.start)
-    if n and not 0 <= min(found) <= max(found) < shape[0]:
+    found = np.frombuffer(data, f"{order}i4", n, rows.start)
+    if n and not 0 <= found.min() <= found.max() < shape[0]:
         raise Damaged("a sparse matrix with rows out of bounds")
     for part in values:
         width = _NUMBER_BYTES.get(part.kind)
@@ -176,7 +187,7 @@ def _check_sparse(
 
 
 def _fields(
-    data: bytes, parts: list[_Element], n: int, order: str
+    data: _Bytes, parts: list[_Element], n: int, order: str
 ) -> tuple[list[_Element], int]:
     """Elements of a struct array, and how many there must be."""
     if len(parts) < 2 or (parts[0].kind, parts[0].size) != (_INT32, 4):

@@ -5,6 +5,7 @@ or one matrix per view under names of their own. Labels: `Y`, `gt`, `truth`, `la
 ... Samples may be in rows or columns; the number of labels tells which.
 """
 
+import mmap
 import re
 from pathlib import Path
 from typing import Any
@@ -56,20 +57,20 @@ def kind_of_mat(path: Path) -> str:
 
 def read_variables(path: Path) -> dict[str, Any]:
     """Variables by name; of version 5 those whose structure was found sound."""
-    with open(path, "rb") as file:
-        head = file.read(128)
-        version = major_version(head)
-        if version == 2:
-            return _read_hdf5(path)
-        names = None
-        if version == 1:
-            names = sound_variables(head + file.read(), memory_limit())
-    if names == []:
-        return {}
     from scipy.io import loadmat
 
-    content = loadmat(path, variable_names=names)
-    return {key: value for key, value in content.items() if not key.startswith("__")}
+    with open(path, "rb") as file:
+        version = major_version(file.read(128))
+        if version == 2:
+            return _read_hdf5(path)
+        if version == 1:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                sound = sound_variables(data, memory_limit())
+                parts = [loadmat(variable) for variable in sound]
+        else:
+            parts = [loadmat(path)]
+    found = {key: value for part in parts for key, value in part.items()}
+    return {key: value for key, value in found.items() if not key.startswith("__")}
 
 
 def _read_hdf5(path: Path) -> dict[str, Any]:
