@@ -28,6 +28,7 @@ from imvc.experiments._run_group import shuffled_data
 from imvc.metrics import score_all
 
 HERE = Path(__file__).parent
+PATIENCE = 240  # seconds for processes to start on a busy machine
 
 
 @pytest.fixture
@@ -62,38 +63,44 @@ def test_a_method_that_raises_is_recorded_with_its_reason(do):
 
 
 def test_a_run_that_dies_is_recorded_and_the_others_go_on(tmp_path, home, write_suite):
-    path = write_suite("dummy_methods:KillsItself")
-    text = path.read_text().replace("seeds = [0, 1]", "seeds = [0]")
-    text = text.replace("rates = [0.1, 0.5]", "rates = [0.1]")
-    path.write_text(text.replace("level = [1, 2, 3]", "level = [1]"))
-    plan = plan_suite(load_suite(path), data_home=home)
+    plan = _few_runs("dummy_methods:KillsItself", home, write_suite)
     with RecordStore(tmp_path / "r.sqlite") as store:
         run_plan(plan, store, data_home=home, threads=1)
         assert [r.status for r in store.records()] == ["failed"] * 2
         assert all("killed by SIGKILL" in r.reason for r in store.records())
 
 
-def _two_runs(method, home, write_suite, parameters="{}"):
-    path = write_suite(method, parameters)
-    text = path.read_text().replace("seeds = [0, 1]", "seeds = [0]")
-    text = text.replace("rates = [0.1, 0.5]", "rates = [0.1]")
-    path.write_text(text.replace("level = [1, 2, 3]", "level = [1]"))
+GRID = "[method.grid]\nlevel = [1, 2, 3]"
+SMALL_GRID = "[method.grid]\nlevel = [1]"
+
+
+def _few_runs(method, home, write_suite, parameters="{}", *, grid=SMALL_GRID):
+    """A plan of the default run and one of level 1, or of the default run alone."""
+    fewer = [
+        ("seeds = [0, 1]", "seeds = [0]"),
+        ("rates = [0.1, 0.5]", "rates = [0.1]"),
+        (GRID, grid),
+    ]
+    path = write_suite(method, parameters, fewer)
     return plan_suite(load_suite(path), data_home=home)
 
 
 def test_a_run_over_its_time_is_stopped_and_recorded(tmp_path, home, write_suite):
-    plan = _two_runs("dummy_methods:Dummy", home, write_suite, "{ pause = 60 }")
+    plan = _few_runs(
+        "dummy_methods:Dummy", home, write_suite, "{ pause = 600 }", grid=""
+    )
     start = time.monotonic()
     with RecordStore(tmp_path / "r.sqlite") as store:
         run_plan(plan, store, data_home=home, time_limit=0.3, threads=1)
         assert {r.status for r in store.records()} == {"timeout"}
         assert {r.reason for r in store.records()} == {"longer than 0.3 s"}
-    assert time.monotonic() - start < 40
+    # Most of this is the start of a process, slow on a busy machine.
+    assert time.monotonic() - start < 300
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_a_run_over_its_memory_is_stopped_and_recorded(tmp_path, home, write_suite):
-    plan = _two_runs("dummy_methods:EatsMemory", home, write_suite)
+    plan = _few_runs("dummy_methods:EatsMemory", home, write_suite, grid="")
     with RecordStore(tmp_path / "r.sqlite") as store:
         run_plan(plan, store, data_home=home, memory_limit=0.6, threads=1)
         assert {r.status for r in store.records()} == {"memory"}
@@ -153,7 +160,7 @@ def test_one_bad_setting_does_not_take_its_group_with_it(home):
 
 
 def test_an_estimate_learns_from_what_was_timed(tmp_path, home, write_suite):
-    plan = _two_runs("dummy_methods:Dummy", home, write_suite, "{ pause = 0.2 }")
+    plan = _few_runs("dummy_methods:Dummy", home, write_suite, "{ pause = 0.2 }")
     with RecordStore(tmp_path / "r.sqlite") as store:
         assert estimate_plan(plan, store).measured == 0
         run_plan(plan, store, data_home=home, threads=1)
@@ -231,7 +238,7 @@ def test_a_killed_process_resumes_with_every_run_exactly_once(
     trace, records = tmp_path / "trace", tmp_path / "r.sqlite"
     suite = write_suite(parameters=f'{{ pause = 0.2, trace = "{trace}" }}')
     process = start(suite, records, jobs=2)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while _count(records) < 4 and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
@@ -243,7 +250,7 @@ def test_a_killed_process_resumes_with_every_run_exactly_once(
     time.sleep(0.5)
     assert len(trace.read_text().splitlines()) == began, "a child lives on"
     resumed = start(suite, records)
-    assert resumed.wait(60) == 0, resumed.stderr.read()
+    assert resumed.wait(PATIENCE) == 0, resumed.stderr.read()
     assert _whole(records) == 16
     # Only what was in hand when the process died was begun twice.
     assert len(trace.read_text().splitlines()) <= 16 + 2
@@ -254,7 +261,7 @@ def test_two_processes_on_one_file_share_the_runs(tmp_path, write_suite, start):
     suite = write_suite(parameters=f'{{ pause = 0.2, trace = "{trace}" }}')
     both = [start(suite, records) for _ in range(2)]
     for process in both:
-        assert process.wait(90) == 0, process.stderr.read()
+        assert process.wait(PATIENCE) == 0, process.stderr.read()
     assert _whole(records) == 16
     # Two rates per level and seed; the default has level 0.
     counts = Counter(trace.read_text().splitlines())
@@ -264,11 +271,11 @@ def test_two_processes_on_one_file_share_the_runs(tmp_path, write_suite, start):
 def test_an_interrupt_keeps_what_was_finished(tmp_path, write_suite, start):
     records = tmp_path / "r.sqlite"
     process = start(write_suite(parameters="{ pause = 0.3 }"), records)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while _count(records) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    process.wait(20)
+    process.wait(PATIENCE)
     with sqlite3.connect(records) as db:
         assert db.execute("SELECT count(*) FROM claims").fetchone()[0] == 0
     assert 2 <= _whole(records) < 16

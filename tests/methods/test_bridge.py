@@ -550,11 +550,9 @@ def test_bad_parameters_are_named(options, text, data):
         AnchorBridge(**({"n_clusters": 3} | options)).fit(data.Xs)
 
 
-def test_identical_rows_and_few_samples_are_survived():
-    same = quiet(AnchorBridge(2, random_state=0), [np.ones((20, 3)), np.ones((20, 2))])
-    assert np.isfinite(same.embedding_).all()
+def test_four_samples_are_enough():
     few = quiet(AnchorBridge(2, random_state=0), [np.arange(8.0).reshape(4, 2)])
-    assert few.labels_.shape == (4,)
+    assert few.labels_.tolist() == [0, 0, 1, 1]
 
 
 def test_overlaps_are_counted(model, data):

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
+from hard_views import hard_views
 from imvc.datasets import make_views
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods.impute_kmeans import ImputeKMeans
@@ -131,47 +132,19 @@ def test_standard_scaling_ignores_units_and_offsets(data, seed):
     np.testing.assert_allclose(a.embedding_, b.embedding_, atol=1e-9)
 
 
-def hard_cases():
-    def views(n, sizes, incomplete=0.5, c=3, **options):
-        data = make_views(n, sizes, c, incomplete=incomplete, random_state=1, **options)
-        return data.Xs, data.mask, c
-
-    yield "six views", views(61, (8, 5, 4, 7, 3, 6))
-    yield "one feature", views(60, (1, 6, 5))
-    yield "fewer features than clusters", views(60, (2, 2, 1), c=5)
-    yield "95 % incomplete", views(101, (8, 6, 5), 0.95)
-    yield "two clusters", views(53, (8, 6), c=2)
-    yield "float32", views(60, (8, 6, 5), dtype=np.float32)
-    yield "twenty samples", views(20, (8, 6, 5))
-    Xs, mask, _ = views(67, (8, 6, 5))
-    constant = [X.copy() for X in Xs]
-    for X in constant:
-        X[:, 0] = 0.1
-        X[:9] = 0.0
-    yield "constant columns and zero rows", (constant, mask, 3)
-    yield "all rows equal", ([np.full((30, 4), 0.1), np.ones((30, 2))], None, 3)
-    yield "duplicate rows", ([np.repeat(X[:22], 3, axis=0) for X in Xs], None, 3)
-    few = np.ones((67, 3), bool)
-    few[3:, 0] = False
-    yield "a view seen by three samples", (Xs, few, 5)
-    sparse = sp.csr_array(np.where(Xs[0] > 1, Xs[0], 0))
-    yield "sparse with empty rows", ([sparse, Xs[1]], mask[:, :2] | [False, True], 3)
-    yield "integers", ([np.arange(40).reshape(20, 2), np.eye(20, dtype=int)], None, 2)
-    yield "large numbers", ([X * 1e150 for X in Xs], mask, 3)
+HARD = hard_views()
+HARD["integers"] = ([np.arange(40).reshape(20, 2), np.eye(20, dtype=int)], None, 2)
 
 
-HARD = dict(hard_cases())
-
-
-@pytest.mark.parametrize("scale", ["unit", "standard"])
 @pytest.mark.parametrize("name", HARD)
-def test_hard_data_give_finite_results_without_a_warning(name, scale):
+def test_standardised_hard_data_give_moderate_results_without_a_warning(name):
     Xs, mask, c = HARD[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = ImputeKMeans(c, scale=scale, random_state=0).fit(Xs, mask=mask)
+        model = ImputeKMeans(c, scale="standard", random_state=0).fit(Xs, mask=mask)
     assert np.isfinite(model.embedding_).all()
-    assert np.abs(model.embedding_).max() < 20
+    # A lone value among n equal ones is sqrt(n) deviations away.
+    assert np.abs(model.embedding_).max() <= np.sqrt(len(model.labels_))
     assert set(model.labels_) <= set(range(c))
 
 

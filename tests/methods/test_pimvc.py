@@ -18,7 +18,6 @@ from imvc.methods.pimvc import (
     update_Y,
 )
 from imvc.metrics import adjusted_rand
-from imvc.testing import multiview_checks
 
 
 def prepare(Xs, mask, k=3, beta=1.0):
@@ -228,10 +227,3 @@ def test_running_out_of_iterations_warns():
 def test_a_parameter_out_of_range_is_named(name, value):
     with pytest.raises(ValueError, match=name):
         PIMVC(2, **{name: value}).fit([np.ones((5, 2))])
-
-
-@pytest.mark.parametrize(
-    "check", [pytest.param(f, id=n) for n, f in multiview_checks(PIMVC(3))]
-)
-def test_common_checks(check):
-    check()

@@ -303,14 +303,16 @@ def test_a_view_seen_by_a_few_samples_does_no_harm(data):
         assert adjusted_rand(data.y, labels) > 0.8
 
 
-def test_zero_rows_duplicates_and_constant_columns_are_survived(data):
+@pytest.mark.parametrize("scale", ["standard", None])
+def test_other_scales_survive_zero_rows_duplicates_and_constant_columns(scale, data):
     Xs = [X.copy() for X in data.Xs]
     Xs[0][:10] = 0
     Xs[1][20:40] = Xs[1][20]
     Xs[2][:, 0] = 7
-    for scale in ("unit", "standard", None):
-        model = RISE(3, scale=scale, random_state=0).fit(Xs, mask=data.mask)
-        assert np.isfinite(model.embedding_).all()
+    model = RISE(3, scale=scale, random_state=0).fit(Xs, mask=data.mask)
+    assert np.isfinite(model.embedding_).all()
+    # Fifteen of 150 samples have lost a view; the others are as easy as before.
+    assert adjusted_rand(data.y, model.labels_) > 0.7
 
 
 def test_unit_rows_keep_the_missing_pattern_out_of_the_clusters():

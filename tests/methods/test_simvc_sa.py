@@ -181,14 +181,11 @@ def test_the_consensus_has_orthonormal_columns_even_after_the_singular_start(dat
         np.testing.assert_allclose(F.T @ F, np.eye(5), atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("n_anchors", "embedding"),
-    [(None, "leading"), (12, "leading"), (12, "all"), (12, "svd")],
-)
+@pytest.mark.parametrize("embedding", ["leading", "all", "svd"])
 @pytest.mark.parametrize("name", HARD)
-def test_hard_views_are_clustered_without_a_complaint(name, n_anchors, embedding):
+def test_more_anchors_bear_hard_views_without_a_complaint(name, embedding):
     Xs, mask, k = HARD[name]
-    model = SIMVCSA(k, n_anchors=n_anchors, embedding=embedding, n_init=3)
+    model = SIMVCSA(k, n_anchors=12, embedding=embedding, n_init=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -19,7 +19,6 @@ from imvc.methods.ueaf import (
     update_P,
     update_S,
 )
-from imvc.testing import multiview_checks
 
 
 @pytest.fixture(scope="module")
@@ -215,10 +214,3 @@ def test_running_out_of_iterations_warns():
 def test_a_parameter_out_of_range_is_named(name, value):
     with pytest.raises(ValueError, match=name):
         UEAF(2, **{name: value}).fit([np.ones((5, 2))])
-
-
-@pytest.mark.parametrize(
-    "check", [pytest.param(f, id=n) for n, f in multiview_checks(UEAF(3))]
-)
-def test_common_checks(check):
-    check()

@@ -185,7 +185,7 @@ small = make_views(3000, (8, 8), 3, random_state=0)
 method = {"rise": RISE, "bridge": AnchorBridge}[sys.argv[1]]
 method(3, n_anchors=50).fit(small.Xs)  # what a first fit loads is not meant
 before = peak()
-model = method(3, n_anchors=50, n_jobs=2, memory_budget="48MiB", random_state=0)
+model = method(3, n_anchors=50, n_jobs=2, memory_budget="32MiB", random_state=0)
 model.fit(paths)
 print(json.dumps([peak() - before, len(model.labels_)]))
 """
@@ -197,7 +197,7 @@ def test_memory_stays_within_the_budget_whatever_the_files_hold(name, tmp_path):
     rng = np.random.default_rng(0)
     paths = []
     for v in range(2):
-        X = rng.standard_normal((250_000, 80), dtype=np.float32)
+        X = rng.standard_normal((120_000, 80), dtype=np.float32)
         X[:, 0] += 8 * (np.arange(len(X)) % 3)
         paths.append(str(tmp_path / f"{v}.npy"))
         np.save(paths[-1], X)
@@ -208,5 +208,5 @@ def test_memory_stays_within_the_budget_whatever_the_files_hold(name, tmp_path):
         check=True,
     )
     grown, n = json.loads(done.stdout)
-    assert n == 250_000
-    assert grown < 48 * 2**20 + 8 * n  # the files hold 160 MB
+    assert n == 120_000
+    assert grown < 32 * 2**20 + 8 * n  # the files hold 77 MB

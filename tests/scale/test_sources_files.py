@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import zarr
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sources_common import assert_pickles, assert_same, small_views
 
@@ -234,8 +234,7 @@ def test_any_block_size_and_chunk_gives_the_same(
 ):
     folder = tmp_path_factory.mktemp("views")
     Xs, mask = small_views(n, (3, 2), seed)
-    if not mask.any(axis=0).all():
-        return
+    assume(mask.any(axis=0).all())
     observed = np.flatnonzero(mask[:, 1])
     stored = [
         save_zarr(folder / "a.zarr", Xs[0], chunk),

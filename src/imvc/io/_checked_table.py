@@ -112,21 +112,16 @@ def check_table(table: FileTable, lines: Any = None) -> FileTable:
             "has no column of numbers; check the separator, or pass "
             "non_numeric='onehot' (--non-numeric onehot) to use text columns.",
         )
-    _check_lengths(table)
-    check_ids(table.source, table.ids, table.id_column, lines)
-    refuse_repeats(table.source, table.features)
-    _check_finite(table, lines)
-    return table
-
-
-def _check_lengths(table: FileTable) -> None:
-    n, d = table.values.shape
     if len(table.features) != d:
         raise input_error(
             table.source, f"has {d} columns and {len(table.features)} column names."
         )
     if table.ids is not None and len(table.ids) != n:
         raise input_error(table.source, f"has {n} rows and {len(table.ids)} ids.")
+    check_ids(table.source, table.ids, table.id_column, lines)
+    refuse_repeats(table.source, table.features)
+    _check_finite(table, lines)
+    return table
 
 
 def check_ids(

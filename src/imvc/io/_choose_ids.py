@@ -22,10 +22,12 @@ def pick_ids(columns: ArrowColumns, request: Request) -> str | None:
     names = columns.names
     if request.id_column is not None:
         if request.id_column not in names:
+            near = difflib.get_close_matches(request.id_column, names, n=1)
+            hint = f"its columns are {shown(names, 5)}."
             raise input_error(
                 columns.source,
                 f"has no column {request.id_column!r} for the ids; "
-                + _nearest(request.id_column, names),
+                + (f"did you mean {near[0]!r}?" if near else hint),
             )
         return request.id_column
     if request.id_hint in names:
@@ -38,13 +40,6 @@ def pick_ids(columns: ArrowColumns, request: Request) -> str | None:
         label = "without a name" if is_nameless(chosen) else repr(chosen)
         columns.notes.append(f"ids from column {label}")
     return chosen
-
-
-def _nearest(wanted: str, names: list[str]) -> str:
-    near = difflib.get_close_matches(wanted, names, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return f"its columns are {shown(names, 5)}."
 
 
 def _guess_ids(columns: ArrowColumns) -> str | None:

@@ -164,8 +164,7 @@ def _check_lines(data: mmap.mmap, source: str) -> None:
         last = _last_newline(data, start, stop)
         run = run + stop - start if last < 0 else stop - last - 1
         if run > LINE_LIMIT:
-            line = 1 + _count(data, b"\n", stop - run)
-            raise _endless(source, line)
+            raise _endless(source, line_at(data, stop - run))
 
 
 def _last_newline(data: Any, start: int, stop: int) -> int:
@@ -181,12 +180,7 @@ def _endless(source: str, line: int | None) -> Exception:
     )
 
 
-def _count(data: Any, what: bytes, stop: int) -> int:
-    """How often a byte comes before a position, block by block."""
-    starts = range(0, stop, _CHUNK)
-    return sum(data[i : min(i + _CHUNK, stop)].count(what) for i in starts)
-
-
 def line_at(data: Any, position: int) -> int:
-    """Number of the line that holds a byte, from 1."""
-    return 1 + _count(data, b"\n", position)
+    """Number of the line that holds a byte, from 1; counted block by block."""
+    starts = range(0, position, _CHUNK)
+    return 1 + sum(data[i : min(i + _CHUNK, position)].count(b"\n") for i in starts)

@@ -99,9 +99,11 @@ def _no_overlap(
 ) -> InputError:
     table = tables[v]
     assert table.ids is not None
+    other = next(t for u, t in enumerate(tables) if u != v)
+    assert other.ids is not None
     message = (
         f"its ids, e.g. {shown(table.ids[:2].tolist())}, match none of the other "
-        f"files, e.g. {shown(_first_ids(tables, v))}"
+        f"files, e.g. {shown(other.ids[:2].tolist())}"
     )
     for u, other in enumerate(tables):
         common = features[v] & features[u]
@@ -122,11 +124,6 @@ def _no_overlap(
     else:
         message += "; name the right id column (--id), or leave the file out"
     return input_error(table.source, message + ".")
-
-
-def _first_ids(tables: Sequence[FileTable], v: int) -> list[str]:
-    other = next(t for u, t in enumerate(tables) if u != v)
-    return [] if other.ids is None else other.ids[:2].tolist()
 
 
 def _plain(text: str) -> str:

@@ -155,14 +155,10 @@ def _select_columns(
         if feature in place:
             X[:, j] = table.values[:, place[feature]]
         else:
-            X[:, j] = _zeros_where_known(table, encoded[feature])
+            # NaN where the cell of the text column is empty.
+            known = table.metadata[encoded[feature]] != np.array(None, dtype=object)
+            X[:, j] = np.where(known, 0.0, np.nan)
     return X, extra, [f"no sample has {shown(unseen)}"]
-
-
-def _zeros_where_known(table: FileTable, column: str) -> np.ndarray:
-    """0 where the text column has a value, NaN where its cell is empty."""
-    known = table.metadata[column] != np.array(None, dtype=object)
-    return np.where(known, 0.0, np.nan)
 
 
 def _fill_holes(

@@ -116,7 +116,10 @@ def read_views(
     joined = join_tables(prepared)
     columns, more = gather_metadata(prepared, joined.sample_ids, metadata)
     kept, dropped = _samples_with_data(joined)
-    views = _with_row_numbers(joined)
+    views = joined
+    if joined.sample_ids is None:
+        row_numbers = np.arange(joined.n_samples).astype(str).astype(object)
+        views = replace(joined, sample_ids=row_numbers)
     if dropped:
         views = views.select(kept)
         columns = {name: values[kept] for name, values in columns.items()}
@@ -250,10 +253,3 @@ def _samples_with_data(views: IncompleteViews) -> tuple[np.ndarray, list[str]]:
     what = "rows" if views.sample_ids is None else "ids"
     note = f"left out {len(lost)} samples without a number in any file ({what} {first})"
     return np.flatnonzero(seen), [note]
-
-
-def _with_row_numbers(views: IncompleteViews) -> IncompleteViews:
-    if views.sample_ids is not None:
-        return views
-    ids = np.arange(views.n_samples).astype(str).astype(object)
-    return replace(views, sample_ids=ids)
