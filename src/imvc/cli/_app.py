@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 import imvc.cli
+from imvc.cli._options import with_groups
+from imvc.cli._printing import examples
 
 
 def build_app() -> typer.Typer:
@@ -23,7 +25,12 @@ def build_app() -> typer.Typer:
     )
     app.callback()(_options)
     for module in _command_modules():
-        module.register(app)
+        name = module.__name__.rpartition(".")[2]
+        if hasattr(module, "group"):
+            app.add_typer(module.group(), name=name)
+        else:
+            command = with_groups(getattr(module, name))
+            app.command(epilog=examples(*module.EXAMPLES))(command)
     return app
 
 

@@ -16,12 +16,18 @@ from imvc.cli._options import (
     Seed,
     Set,
     parameter_values,
-    with_groups,
 )
-from imvc.cli._printing import examples, print_json, print_table
+from imvc.cli._printing import print_json, print_table
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 2
+EXAMPLES = (
+    "imvc cluster rna.csv protein.csv clinical.csv -o out",
+    "imvc cluster rna.csv protein.csv -k 4 --log1p rna --top-variance rna=2000",
+    "imvc cluster study.h5mu -k 6 --method rise --set beta=10 -o out",
+    "imvc cluster --from out/run.json -o again",
+    "imvc cluster rna.zarr atac.zarr --mask seen.npy -k 20 --out-of-core",
+)
 # What may stand beside --from; everything else comes from the run.json.
 _BESIDE_FROM = {
     *("files", "from_", "output", "no_report", "overwrite", "force", "jobs"),
@@ -32,19 +38,6 @@ _NOT_OUT_OF_CORE = {
     *("non_numeric", "impute", "log1p", "scale", "top_variance", "transpose"),
     *("layer", "metadata", "refits"),
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog=examples(
-            "imvc cluster rna.csv protein.csv clinical.csv -o out",
-            "imvc cluster rna.csv protein.csv -k 4 --log1p rna --top-variance rna=2000",
-            "imvc cluster study.h5mu -k 6 --method rise --set beta=10 -o out",
-            "imvc cluster --from out/run.json -o again",
-            "imvc cluster rna.zarr atac.zarr --mask seen.npy -k 20 --out-of-core",
-        )
-    )(with_groups(cluster))
 
 
 def cluster(

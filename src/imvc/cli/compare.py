@@ -13,23 +13,16 @@ from imvc.cli._options import (
     Seed,
     complete_method,
     names,
-    with_groups,
 )
-from imvc.cli._printing import examples, print_json, print_table
+from imvc.cli._printing import print_json, print_table
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 4
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog=examples(
-            "imvc compare rna.csv protein.csv -k 4 --methods rise,daimc,bridge",
-            "imvc compare rna.csv protein.csv -k 4 --methods rise,bridge \\",
-            "    --labels clinical.csv:subtype -o table.csv",
-        )
-    )(with_groups(compare))
+EXAMPLES = (
+    "imvc compare rna.csv protein.csv -k 4 --methods rise,daimc,bridge",
+    "imvc compare rna.csv protein.csv -k 4 --methods rise,bridge \\",
+    "    --labels clinical.csv:subtype -o table.csv",
+)
 
 
 def compare(

@@ -16,8 +16,8 @@ Home = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group of commands."""
+def group() -> typer.Typer:
+    """The commands under ``imvc data``."""
     group = typer.Typer(
         help="List, describe and import datasets.", no_args_is_help=True
     )
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     group.command(
         "import", epilog=examples("imvc data import mine.mat --name mine --data DATA")
     )(import_)
-    app.add_typer(group, name="data")
+    return group
 
 
 def list_(data: Home = None, json: Json = False) -> None:

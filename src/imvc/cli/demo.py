@@ -6,15 +6,11 @@ from typing import Annotated
 import typer
 
 from imvc.cli._options import Json, Quiet
-from imvc.cli._printing import examples, print_json, print_table
+from imvc.cli._printing import print_json, print_table
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 5
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog=examples("imvc demo", "imvc demo -o digits --refits 0"))(demo)
+EXAMPLES = ("imvc demo", "imvc demo -o digits --refits 0")
 
 
 def demo(

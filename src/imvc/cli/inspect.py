@@ -5,22 +5,16 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._options import Files, InputOptions, Json, Quiet, with_groups
-from imvc.cli._printing import examples, print_json
+from imvc.cli._options import Files, InputOptions, Json, Quiet
+from imvc.cli._printing import print_json
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 1
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog=examples(
-            "imvc inspect rna.csv protein.tsv.gz clinical.parquet",
-            "imvc inspect rna.csv protein.csv --id patient --svg patterns.svg",
-            "imvc inspect study.h5mu --json",
-        )
-    )(with_groups(inspect))
+EXAMPLES = (
+    "imvc inspect rna.csv protein.tsv.gz clinical.parquet",
+    "imvc inspect rna.csv protein.csv --id patient --svg patterns.svg",
+    "imvc inspect study.h5mu --json",
+)
 
 
 def inspect(

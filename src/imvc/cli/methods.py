@@ -4,12 +4,9 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._printing import examples, print_json, print_table
+from imvc.cli._printing import print_json, print_table
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog=examples("imvc methods", "imvc methods --json"))(methods)
+EXAMPLES = ("imvc methods", "imvc methods --json")
 
 
 def methods(

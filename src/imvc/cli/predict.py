@@ -15,20 +15,14 @@ from imvc.cli._options import (
     Quiet,
     Transpose,
 )
-from imvc.cli._printing import examples, print_json
+from imvc.cli._printing import print_json
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 3
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog=examples(
-            "imvc predict out/model.imvc new_rna.csv --name rna",
-            "imvc predict out/model.imvc rna.csv protein.csv -o new_labels.csv",
-        )
-    )(predict)
+EXAMPLES = (
+    "imvc predict out/model.imvc new_rna.csv --name rna",
+    "imvc predict out/model.imvc rna.csv protein.csv -o new_labels.csv",
+)
 
 
 def predict(

@@ -6,17 +6,12 @@ from typing import Annotated
 import typer
 
 from imvc.cli._options import names
-from imvc.cli._printing import examples, print_json
+from imvc.cli._printing import print_json
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog=examples(
-            "imvc report records.sqlite -o report",
-            "imvc report records.sqlite --suites table2 --formats svg",
-        )
-    )(report)
+EXAMPLES = (
+    "imvc report records.sqlite -o report",
+    "imvc report records.sqlite --suites table2 --formats svg",
+)
 
 
 def report(

@@ -7,19 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from imvc.cli._options import names, numbers
-from imvc.cli._printing import clock, examples, print_json, print_table
+from imvc.cli._printing import clock, print_json, print_table
 from imvc.cli._progress_bars import progress_bar
 
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        epilog=examples(
-            "imvc reproduce table2 --data DATA --dry-run",
-            "imvc reproduce table2 --data DATA --jobs 2 -o report",
-            "imvc reproduce my_suite.toml --methods rise,bridge --rates 0.3,0.5",
-        )
-    )(reproduce)
+EXAMPLES = (
+    "imvc reproduce table2 --data DATA --dry-run",
+    "imvc reproduce table2 --data DATA --jobs 2 -o report",
+    "imvc reproduce my_suite.toml --methods rise,bridge --rates 0.3,0.5",
+)
 
 
 def reproduce(
