@@ -7,7 +7,7 @@ import scipy.sparse.linalg
 from scipy.sparse.csgraph import connected_components
 
 from imvc.kernels._distances import block_slices, nearest_anchors, squared_distances
-from imvc.kernels._patterns import fix_signs
+from imvc.kernels._patterns import fix_signs, lanczos
 
 __all__ = [
     "embed_graph",
@@ -277,7 +277,7 @@ def _lanczos(S, c, **options):
     # The constant vector would be an eigenvector already; this start is not.
     start = np.sin(1.0 + np.arange(S.shape[0]))
     try:
-        values, vectors = scipy.sparse.linalg.eigsh(S, c, v0=start, **options)
+        values, vectors = lanczos(S, c, start, **options)
     except RuntimeError:  # no convergence
         return None
     order = np.argsort(values, kind="stable")

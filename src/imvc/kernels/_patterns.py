@@ -8,6 +8,7 @@ grow with the number of samples, and it adds up over blocks of rows.
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from inspect import signature
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "fix_signs",
     "group_rows",
     "inverse_sqrt",
+    "lanczos",
     "leading_eigh",
     "pattern_grams",
 ]
@@ -31,6 +33,9 @@ __all__ = [
 _FEW = 8  # with fewer than 1/8 as many weights as entries a sparse product is faster
 RANK_TOL = 1e-12  # eigenvalues at or below this share of the largest are noise
 _LANCZOS_SIZE, _LANCZOS_SHARE = 600, 12  # where a few of many vectors pay off
+_RESTARTS = (
+    {"rng": 0} if "rng" in signature(scipy.sparse.linalg.eigsh).parameters else {}
+)
 _ALL_SHARE = 5  # from this share on, all vectors cost less than some of them
 
 
@@ -420,7 +425,7 @@ def _largest(S, q, top):
     if q >= _LANCZOS_SIZE and _LANCZOS_SHARE * top <= q:
         start = np.sin(1.0 + np.arange(q))  # any fixed vector that is no eigenvector
         try:
-            found, Q = scipy.sparse.linalg.eigsh(S, top, which="LA", v0=start)
+            found, Q = lanczos(S, top, start, which="LA")
         except scipy.sparse.linalg.ArpackError:
             pass
         else:
@@ -431,6 +436,15 @@ def _largest(S, q, top):
         return found[: -top - 1 : -1], Q[:, : -top - 1 : -1]
     found, Q = scipy.linalg.eigh(S, subset_by_index=(q - top, q - 1), driver="evr")
     return found[::-1], Q[:, ::-1]
+
+
+def lanczos(S, k, v0, **options):
+    """`scipy.sparse.linalg.eigsh` that gives the same every time.
+
+    Where a graph falls apart it goes on from new vectors, which SciPy from 1.17 on
+    draws anew for every call.
+    """
+    return scipy.sparse.linalg.eigsh(S, k, v0=v0, **_RESTARTS, **options)
 
 
 def fix_signs(V):

@@ -8,7 +8,7 @@ steps run on n-row matrices: the F-step takes the leading eigenvectors of
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 from sklearn.neighbors import NearestNeighbors
 
 from imvc.kernels._anchor_graph import (
@@ -17,7 +17,7 @@ from imvc.kernels._anchor_graph import (
     scale_rows,
     weights_to_csr,
 )
-from imvc.kernels._patterns import fix_signs
+from imvc.kernels._patterns import fix_signs, lanczos
 from imvc.kernels._procrustes import generalized_power_iteration, left_singular_vectors
 from imvc.methods.anchor_model import label_rows
 from imvc.scale import KeptRows, RowArray
@@ -144,7 +144,7 @@ def leading_vectors(S, Y, beta, d, v0):
         def product(x):
             return beta * (S @ x) + (0 if Y is None else 2 * Y @ (Y.T @ x))
 
-        Q = eigsh(LinearOperator((n, n), product), k=top, which="LA", v0=v0)[1]
+        Q = lanczos(LinearOperator((n, n), product), top, v0, which="LA")[1]
     return np.hstack([fix_signs(Q[:, ::-1]), np.zeros((n, d - top))])
 
 
