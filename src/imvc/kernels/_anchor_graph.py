@@ -17,22 +17,6 @@ from imvc.kernels._kmeans import (
     random_rows,
 )
 
-__all__ = [
-    "anchor_rows",
-    "column_moments",
-    "das_anchors",
-    "das_rows",
-    "distinct_rows",
-    "inverse",
-    "kmeans_anchors",
-    "knn_weights",
-    "merge_moments",
-    "row_norms",
-    "scale_rows",
-    "unit_rows",
-    "weights_to_csr",
-]
-
 _LLOYD_STEPS = 10  # anchors must cover the data, not minimise the inertia
 _SEED_ROWS = 5  # rows per anchor that k-means++ draws from: its cost is rows x m x p
 

@@ -15,17 +15,6 @@ import sys
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = [
-    "SLAB_ROWS",
-    "block_slices",
-    "nearest_anchors",
-    "row_products",
-    "row_slices",
-    "slab_products",
-    "squared_distances",
-    "tile_products",
-]
-
 _BLOCK_ENTRIES = 1 << 18  # entries of one block of rows
 _SPARSE_ENTRIES = 1 << 16  # distances of sparse rows at a time
 _ROUNDS = 12  # up to here repeated minima beat a partition (measured)

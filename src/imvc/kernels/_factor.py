@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["factor_residual", "solve_low_rank_sylvester"]
-
 _FLOOR = 1e-12  # share of the largest eigenvalue below which the others are held up
 
 

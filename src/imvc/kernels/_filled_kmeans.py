@@ -6,8 +6,6 @@ import scipy.sparse as sp
 from imvc.kernels._distances import block_slices
 from imvc.kernels._kmeans import START_ROWS, assign
 
-__all__ = ["filled_kmeans"]
-
 _DENSE_CLUSTERS = 32  # up to here a dense product sums the members faster (measured)
 
 

@@ -15,19 +15,6 @@ from sklearn.utils import check_random_state
 
 from imvc.kernels._distances import block_slices, row_slices, squared_distances
 
-__all__ = [
-    "ArrayRows",
-    "KMeansResult",
-    "RowBlocks",
-    "assign",
-    "kmeans",
-    "kmeans_centers",
-    "kmeans_plusplus",
-    "kmeans_statistics",
-    "lloyd",
-    "random_rows",
-]
-
 START_ROWS = 10_000  # rows that the starts are tried on; all rows polish the best
 _BLOCK_ROWS = 16_384
 _SAME_INERTIA = 1e-6

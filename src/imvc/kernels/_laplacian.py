@@ -9,21 +9,6 @@ from scipy.sparse.csgraph import connected_components
 from imvc.kernels._distances import block_slices, nearest_anchors, squared_distances
 from imvc.kernels._patterns import fix_signs, lanczos
 
-__all__ = [
-    "embed_graph",
-    "graph_spectrum",
-    "heat_weights",
-    "knn_graph",
-    "laplacian",
-    "largest_eigenvectors",
-    "mean_distance",
-    "nearest_neighbors",
-    "neighbor_graph",
-    "normalized_adjacency",
-    "not_itself",
-    "smallest_eigenvectors",
-]
-
 _DENSE_SIZE = 1500  # up to here LAPACK on a dense copy beats Lanczos, and is certain
 _SPECTRUM_SIZE = 300  # the same where the null space is known (both measured)
 _DENSE_SHARE = 0.05  # more non-zeros than this, and LAPACK is the faster one

@@ -8,8 +8,6 @@ from imvc.kernels._distances import nearest_anchors
 from imvc.kernels._kmeans import assign, random_rows
 from imvc.kernels._laplacian import not_itself
 
-__all__ = ["nearby_neighbors"]
-
 CELL_ROWS = 128  # rows of a cell on average
 SEARCHED_ROWS = 4096  # rows that a row is compared with
 _SAMPLE_ROWS = 20  # rows per cell that the cells are sought on

@@ -16,20 +16,6 @@ import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-__all__ = [
-    "RANK_TOL",
-    "LargeGroup",
-    "PatternGrams",
-    "PatternMap",
-    "SmallGroup",
-    "fix_signs",
-    "group_rows",
-    "inverse_sqrt",
-    "lanczos",
-    "leading_eigh",
-    "pattern_grams",
-]
-
 _FEW = 8  # with fewer than 1/8 as many weights as entries a sparse product is faster
 RANK_TOL = 1e-12  # eigenvalues at or below this share of the largest are noise
 _LANCZOS_SIZE, _LANCZOS_SHARE = 600, 12  # where a few of many vectors pay off

@@ -11,8 +11,6 @@ from imvc.kernels._anchor_graph import inverse, row_norms, unit_rows
 from imvc.kernels._distances import row_products
 from imvc.kernels._patterns import fix_signs, leading_eigh
 
-__all__ = ["centred_features", "principal_axes", "signed_root_rows"]
-
 _GRAM_WIDTH = 600  # up to here the Gram matrix of the features is cheaper, and exact
 _OVERSAMPLING = 10
 _POWER_ITERATIONS = 3

@@ -4,13 +4,6 @@ import numpy as np
 
 from imvc.kernels._patterns import RANK_TOL, fix_signs, inverse_sqrt, leading_eigh
 
-__all__ = [
-    "generalized_power_iteration",
-    "left_singular_vectors",
-    "polar_factor",
-    "tall_polar_factor",
-]
-
 _POLAR_TOL = 1e-8  # worse conditioned Gram matrices go to the SVD
 _GRAM_TOL = 1e-10  # below this share, squaring has cost too many digits
 

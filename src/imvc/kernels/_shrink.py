@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["shrink_groups", "shrink_singular_values", "soft_threshold"]
-
 _GRAM_TOL = 1e-6  # below this share of the largest value, squaring costs digits
 
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from imvc.kernels._distances import block_slices
 
-__all__ = ["inverse_power_weights", "project_simplex"]
-
 
 def project_simplex(V, radius=1.0, *, weights=None):
     """Rows of ``V`` projected on {s >= 0, sum(s) = radius}, all at once and exactly.

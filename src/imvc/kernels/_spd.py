@@ -4,8 +4,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-__all__ = ["conjugate_gradients", "spd_solver"]
-
 _DENSE_SIZE = 1000  # up to here a dense factor is cheaper than iterating, and exact
 
 

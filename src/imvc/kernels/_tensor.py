@@ -9,8 +9,6 @@ import scipy.linalg
 from imvc.kernels._distances import block_slices
 from imvc.kernels._shrink import shrink_singular_values
 
-__all__ = ["fit_tensor_ring", "random_ring_cores", "shrink_tensor_svd"]
-
 _ANY_ORDER = ("optimal", 1 << 62)  # einsum may pick any order, of any size
 _NORMAL_TOL = 1e-8  # the normal equations keep half the digits above this
 

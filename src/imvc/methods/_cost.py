@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from imvc.methods._free_memory import available_memory
 from imvc.methods._registry import METHODS, find_entry
 
-__all__ = ["Cost", "check_fits", "estimate_cost"]
-
 _GIB = 2**30
 _SWEEP = (0.5, 2.6e-3, 10_000)  # comparing 2 to 15 clusters: seconds, per row, rows
 _MOST_CLUSTERS = 15  # what the sweep goes up to

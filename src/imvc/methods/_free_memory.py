@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-__all__ = ["available_memory", "check_memory"]
-
 _GIB = 2**30
 
 

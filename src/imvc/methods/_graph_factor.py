@@ -18,14 +18,6 @@ from imvc.kernels._factor import factor_residual
 from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 
-__all__ = [
-    "ConsensusGraph",
-    "consensus_graph",
-    "graph_sums",
-    "settled",
-    "squared_residuals",
-]
-
 _FLOOR = 1e-15  # residuals below this share of the rows are rounding
 
 

@@ -32,22 +32,6 @@ from typing import (
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = [
-    "AboveOne",
-    "AtLeastOne",
-    "AtLeastTwo",
-    "Callback",
-    "MemorySize",
-    "NonNegative",
-    "PathLike",
-    "Positive",
-    "Count",
-    "Seed",
-    "Verbosity",
-    "estimator",
-    "positional",
-]
-
 Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 AtLeastTwo = Annotated[int, Interval(Integral, 2, None, closed="left")]
 Positive = Annotated[float, Interval(Real, 0, None, closed="neither")]
