@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from hard_views import hard_views
 from imvc.datasets import make_views, random_mask
 from imvc.kernels._anchor_graph import unit_rows
+from imvc.methods._iterations import Iterations
 from imvc.methods.daimc import (
     DAIMC,
     Factors,
@@ -26,10 +27,6 @@ from imvc.metrics import adjusted_rand
 ROBUST = dict(match_clusters=True, row_normalize=True)
 EXTREME = dict(alpha=1e4, beta=1e-4)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def quiet(iteration, objective):
-    """A report that nobody reads."""
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +49,10 @@ def factors(arrays, suffix=""):
 
 def test_the_authors_program_is_reproduced_from_its_start(case):
     X, mask, theirs, _ = case
-    ours, history, converged = solve(
-        X, mask, factors(theirs, "0"), 1e-4, 1e4, max_iter=30, tol=1e-4, report=quiet
-    )
-    assert converged
-    np.testing.assert_allclose(history, theirs["objective"], rtol=1e-10)
+    steps = Iterations(30, 1e-4)
+    ours = solve(X, mask, factors(theirs, "0"), 1e-4, 1e4, steps)
+    assert steps.converged
+    np.testing.assert_allclose(steps.objective, theirs["objective"], rtol=1e-10)
     expected = factors(theirs)
     scale = expected.V.max()
     np.testing.assert_allclose(ours.V, expected.V, rtol=1e-8, atol=1e-10 * scale)

@@ -5,12 +5,9 @@ from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods import _free_memory
+from imvc.methods._iterations import Iterations
 from imvc.methods.gsrimc import GSRIMC, solve, view_graphs
 from imvc.metrics import adjusted_rand
-
-
-def quiet(iteration, value):
-    pass
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +26,12 @@ def test_it_reproduces_the_authors_program(small_case, reference_data):
     expected = np.load(reference_data / "gsrimc" / "small_case.npz")
     views = as_views(*small_case)
     B = view_graphs(views, 20, None)
-    options = dict(l1=0.1, l2=0.1, l3=1.0, max_iter=120, tol=1e-6, report=quiet)
-    Z, residuals, converged = solve(B, views.mask, **options)
+    steps = Iterations(120, 1e-6)
+    Z = solve(B, views.mask, (0.1, 0.1, 1.0), steps)
     W = (Z.mean(axis=0) + Z.mean(axis=0).T) / 2
     np.testing.assert_allclose(W[np.triu_indices(150)], expected["W_upper"], atol=1e-10)
-    np.testing.assert_allclose(residuals, expected["err"], atol=1e-10)
-    assert converged
+    np.testing.assert_allclose(steps.objective, expected["err"], atol=1e-10)
+    assert steps.converged
     model = GSRIMC(3, error_weight=0.1, fidelity=0.1, coupling=1.0, shuffle=False)
     model.fit(small_case[0], mask=small_case[1])
     np.testing.assert_allclose(model.eigenvalues_, expected["eigenvalues"], atol=1e-9)
@@ -83,17 +80,10 @@ def test_the_iteration_equals_the_plain_one(n, repeat_last, seed):
     data = make_views(n, (5, 6, 4), 3, incomplete=0.5, random_state=seed)
     views = as_views(data.Xs, data.mask)
     B = view_graphs(views, 8, None)
-    weights = dict(l1=0.15, l2=0.7, l3=0.3)
-    Z, *_ = solve(
-        B,
-        views.mask,
-        **weights,
-        max_iter=8,
-        tol=0.0,
-        report=quiet,
-        repeat_last=repeat_last,
-    )
-    expected = plain_admm(B, views.mask, **weights, n_steps=8, repeat_last=repeat_last)
+    weights = 0.15, 0.7, 0.3
+    steps = Iterations(8, 0.0)
+    Z = solve(B, views.mask, weights, steps, repeat_last=repeat_last)
+    expected = plain_admm(B, views.mask, *weights, n_steps=8, repeat_last=repeat_last)
     assert np.abs(expected).max() > 1e-3
     np.testing.assert_allclose(Z, expected, atol=1e-12)
 
@@ -101,11 +91,13 @@ def test_the_iteration_equals_the_plain_one(n, repeat_last, seed):
 def test_the_blocks_of_rows_do_not_matter(data, monkeypatch):
     views = as_views(data.Xs, data.mask)
     B = view_graphs(views, 20, None)
-    options = dict(l1=0.1, l2=1.0, l3=0.1, max_iter=6, tol=0.0, report=quiet)
-    expected = solve(B, views.mask, **options)[0]
+    weights, steps = (0.1, 1.0, 0.1), Iterations(6, 0.0)
+    expected = solve(B, views.mask, weights, steps)
     small = lambda n, *_, **__: [slice(i, min(i + 7, n)) for i in range(0, n, 7)]  # noqa: E731
     monkeypatch.setattr("imvc.methods.gsrimc.block_slices", small)
-    np.testing.assert_allclose(solve(B, views.mask, **options)[0], expected, atol=1e-14)
+    np.testing.assert_allclose(
+        solve(B, views.mask, weights, steps), expected, atol=1e-14
+    )
 
 
 def test_the_residual_vanishes(data):
@@ -119,14 +111,14 @@ def test_a_given_start_is_continued(data):
     """From zero it is the default; from where one step led, it moves on."""
     views = as_views(data.Xs, data.mask)
     B = view_graphs(views, 20, None)
-    options = dict(l1=0.1, l2=1.0, l3=0.1, tol=0.0, report=quiet)
+    rule = (0.1, 1.0, 0.1), Iterations(1, 0.0)
     E, A = np.zeros((2, 3, 90, 90))
     start = np.zeros((3, 90, 90)), E, A
-    whole, *_ = solve(B, views.mask, max_iter=1, **options)
-    again, *_ = solve(B, views.mask, max_iter=1, start=start, **options)
+    whole = solve(B, views.mask, *rule)
+    again = solve(B, views.mask, *rule, start=start)
     np.testing.assert_array_equal(again, whole)
     assert A.any(), "the multipliers are updated in place"
-    moved, *_ = solve(B, views.mask, max_iter=1, start=(again, E, A), **options)
+    moved = solve(B, views.mask, *rule, start=(again, E, A))
     assert not np.allclose(moved, whole)
 
 

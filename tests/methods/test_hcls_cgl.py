@@ -5,14 +5,11 @@ import scipy.sparse as sp
 from imvc import as_views
 from imvc.datasets import make_views
 from imvc.methods import _free_memory, hcls_cgl
+from imvc.methods._iterations import Iterations
 from imvc.methods.hcls_cgl import HCLSCGL, confident_graphs, solve, update_S
 from imvc.metrics import adjusted_rand
 
-DEMO = dict(l1=1e-4, l2=1e-3, r=2.0, exact=False, max_iter=100, tol=1e-6)
-
-
-def quiet(iteration, value):
-    pass
+DEMO = 1e-4, 1e-3, 2.0  # l1, l2, r
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +94,9 @@ def test_the_S_step_equals_the_columnwise_dense_one(data, rng, exact, k1, k2):
 
 
 def test_the_exact_projection_never_raises_the_objective(graphs):
-    options = DEMO | dict(exact=True, max_iter=25, tol=0.0)
-    *_, values, _ = solve(graphs, 3, report=quiet, **options)
-    assert (np.diff(values) <= 1e-10).all()
+    steps = Iterations(25, 0.0)
+    solve(graphs, 3, *DEMO, steps, exact=True)
+    assert (np.diff(steps.objective) <= 1e-10).all()
 
 
 def test_the_constraints_hold(data):
@@ -116,11 +113,16 @@ def test_the_constraints_hold(data):
 def test_a_given_start_is_used_and_its_rotation_does_not_matter(graphs, rng):
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     F = hcls_cgl.initial_F(graphs.W, 3)
-    options = DEMO | dict(max_iter=5, report=quiet)
-    expected = solve(graphs, 3, **options)[3]
-    np.testing.assert_allclose(solve(graphs, 3, F=F @ turn, **options)[3], expected)
+
+    def objective(F):
+        steps = Iterations(5, 1e-6)
+        solve(graphs, 3, *DEMO, steps, F=F)
+        return steps.objective
+
+    expected = objective(None)
+    np.testing.assert_allclose(objective(F @ turn), expected)
     other = np.linalg.qr(rng.standard_normal((90, 3)))[0]
-    assert not np.allclose(solve(graphs, 3, F=other, **options)[3], expected)
+    assert not np.allclose(objective(other), expected)
 
 
 def test_the_start_skips_the_null_space_of_the_views_graphs():

@@ -8,6 +8,7 @@ from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._laplacian import largest_eigenvectors, normalized_adjacency
 from imvc.methods import _free_memory, imvtsc_mvi
+from imvc.methods._iterations import Iterations
 from imvc.methods.imvtsc_mvi import IMVTSCMVI, initial_graphs, solve, solve_ridge
 from imvc.metrics import adjusted_rand
 
@@ -32,14 +33,15 @@ def test_the_authors_program_is_reproduced(reference_data):
     for v in range(3):
         packed = np.packbits(Z[v].astype(bool), axis=1)
         np.testing.assert_array_equal(packed, expected[f"Z_init_{v}"])
-    found = solve(padded(views), views.mask, Z, (1e-5, 0.005, 0.005))
-    assert found.converged
-    np.testing.assert_allclose(found.residual, expected["residual"], atol=1e-10)
+    steps = Iterations(120, 1e-6)
+    E = solve(padded(views), views.mask, Z, (1e-5, 0.005, 0.005), steps)
+    assert steps.converged
+    np.testing.assert_allclose(steps.objective, expected["residual"], atol=1e-10)
     for v in range(3):
-        np.testing.assert_allclose(found.Z[v][::10], expected[f"Z_{v}"], atol=1e-10)
-        np.testing.assert_allclose(found.E[v].T, expected[f"E_{v}"], atol=1e-10)
+        np.testing.assert_allclose(Z[v][::10], expected[f"Z_{v}"], atol=1e-10)
+        np.testing.assert_allclose(E[v].T, expected[f"E_{v}"], atol=1e-10)
     values, F = largest_eigenvectors(
-        normalized_adjacency(found.Z.mean(axis=0)), 3, by="magnitude"
+        normalized_adjacency(Z.mean(axis=0)), 3, by="magnitude"
     )
     np.testing.assert_allclose(values, expected["eigenvalues"], atol=1e-10)
     F /= np.linalg.norm(F, axis=1, keepdims=True)
@@ -117,12 +119,11 @@ def test_updates_equal_the_slow_oracle(n, repeat_last, seed):
     views = as_views(data.Xs, mask)
     start, lambdas = initial_graphs(views, 5), (1e-3, 0.02, 0.03)
     Z, E = oracle(padded(views), mask, start, lambdas, 25, repeat_last)
-    found = solve(
-        padded(views), mask, start.copy(), lambdas, max_iter=25, repeat_last=repeat_last
-    )
-    np.testing.assert_allclose(found.Z, Z, atol=1e-9)
+    rule = lambdas, Iterations(25, 1e-6)
+    found = solve(padded(views), mask, start, *rule, repeat_last=repeat_last)
+    np.testing.assert_allclose(start, Z, atol=1e-9)
     for v in range(3):
-        np.testing.assert_allclose(found.E[v].T, E[v], atol=1e-8)
+        np.testing.assert_allclose(found[v].T, E[v], atol=1e-8)
 
 
 @pytest.mark.parametrize("d", [4, 12, 30])
@@ -136,23 +137,21 @@ def test_ridge_solution_does_not_depend_on_the_route(d, rng):
 def test_residual_vanishes_and_graphs_are_stochastic(seed):
     data = make_views(80, (6, 9), 3, incomplete=0.4, random_state=seed)
     views = as_views(data.Xs, data.mask)
-    found = solve(
-        padded(views), views.mask, initial_graphs(views, 11), (1e-5, 0.01, 0.01)
-    )
-    assert found.converged
-    assert found.residual[-1] < 1e-6
-    assert found.Z.min() >= 0
-    np.testing.assert_allclose(found.Z.sum(axis=2), 1, atol=1e-12)
-    assert not np.einsum("vii->vi", found.Z).any()
+    Z, steps = initial_graphs(views, 11), Iterations(120, 1e-6)
+    solve(padded(views), views.mask, Z, (1e-5, 0.01, 0.01), steps)
+    assert steps.converged
+    assert steps.objective[-1] < 1e-6
+    assert Z.min() >= 0
+    np.testing.assert_allclose(Z.sum(axis=2), 1, atol=1e-12)
+    assert not np.einsum("vii->vi", Z).any()
 
 
 def test_complete_views_have_nothing_to_infer():
     data = make_views(40, (6, 9), 2, incomplete=0.0, random_state=0)
     views = as_views(data.Xs)
-    found = solve(
-        padded(views), views.mask, initial_graphs(views, 11), (1e-5, 0.01, 0.01)
-    )
-    assert [len(E) for E in found.E] == [0, 0]
+    rule = initial_graphs(views, 11), (1e-5, 0.01, 0.01), Iterations(120, 1e-6)
+    inferred = solve(padded(views), views.mask, *rule)
+    assert [len(E) for E in inferred] == [0, 0]
 
 
 def test_view_order_only_permutes_the_graphs():
@@ -160,9 +159,9 @@ def test_view_order_only_permutes_the_graphs():
     graphs = []
     for order in ([0, 1, 2], [2, 0, 1]):
         views = as_views([data.Xs[v] for v in order], data.mask[:, order])
-        start = initial_graphs(views, 11)
-        found = solve(padded(views), views.mask, start, (1e-5, 0.01, 0.01))
-        graphs.append(found.Z[np.argsort(order)])
+        Z, steps = initial_graphs(views, 11), Iterations(120, 1e-6)
+        solve(padded(views), views.mask, Z, (1e-5, 0.01, 0.01), steps)
+        graphs.append(Z[np.argsort(order)])
     np.testing.assert_allclose(*graphs, atol=1e-9)
 
 

@@ -8,6 +8,7 @@ from imvc.datasets import make_views
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._laplacian import knn_graph, laplacian
 from imvc.methods import pimvc
+from imvc.methods._iterations import Iterations
 from imvc.methods.pimvc import (
     PIMVC,
     decompose,
@@ -42,9 +43,10 @@ def test_the_authors_program_is_reproduced_from_its_start(case):
     Z = [decompose(X_v, 1e5, 3)[0] for X_v in X]
     first = [X_v @ found[f"P0_{v}"].T for v, X_v in enumerate(X)]
     scale = sum(np.vdot(X_v, X_v) for X_v in X)
-    Y, objective, converged = solve(Z, first, rows, K, scale=scale)
-    assert converged
-    np.testing.assert_allclose(objective, found["obj"], rtol=1e-12)
+    steps = Iterations(100, 1e-5)
+    Y = solve(Z, first, rows, K, steps, scale=scale)
+    assert steps.converged
+    np.testing.assert_allclose(steps.objective, found["obj"], rtol=1e-12)
     error = np.abs(Y.T - found["Y"]).max() / np.abs(found["Y"]).max()
     assert error < 1e-12  # 1e-9 is promised by the reference
 
@@ -75,10 +77,11 @@ def test_the_solver_equals_the_plain_iteration_with_inverse_roots(ridge, beta):
     X, rows, K = prepare(data.Xs, data.mask, beta=beta)
     L = sum(padded_laplacian(X_v, seen, 70) for X_v, seen in zip(X, rows))
     Z, first = zip(*[decompose(X_v, ridge, 3) for X_v in X])
-    found, values, _ = solve(Z, first, rows, K, max_iter=6, tol=0)
+    steps = Iterations(6, 0)
+    found = solve(Z, first, rows, K, steps)
     P = [principal_directions(X_v, X_v.T @ X_v, 3) for X_v in X]
     inverse = np.linalg.inv(np.diag(data.mask.sum(axis=1)) + beta * L)
-    for value in values:
+    for value in steps.objective:
         H = np.zeros((70, 3))
         for X_v, P_v, seen in zip(X, P, rows):
             H[seen] += X_v @ P_v
@@ -113,7 +116,9 @@ def test_the_objective_never_rises(ridge, c, seed):
     data = make_views(80, (6, 9, 3), 3, incomplete=0.5, random_state=seed)
     X, rows, K = prepare(data.Xs, data.mask)
     Z, first = zip(*[decompose(X_v, ridge, c) for X_v in X])
-    values = solve(Z, first, rows, K, max_iter=40, tol=0)[1]
+    steps = Iterations(40, 0)
+    solve(Z, first, rows, K, steps)
+    values = steps.objective
     assert len(values) == 40
     assert np.diff(values).max() <= 1e-12 * abs(values[0])
 
@@ -175,13 +180,13 @@ def test_large_and_small_data_take_the_same_path_up_to_precision(monkeypatch):
     data = make_views(1200, (10, 14), 3, incomplete=0.5, random_state=0)
     X, rows, K = prepare(data.Xs, data.mask)
     Z, first = zip(*[decompose(X_v, 1.0, 3) for X_v in X])
-    Y = solve(Z, first, rows, K, max_iter=5)[0]
+    Y = solve(Z, first, rows, K, Iterations(5, 1e-5))
     monkeypatch.setattr(
         pimvc,
         "spd_solver",
         lambda K: lambda B, start: np.linalg.solve(K.toarray(), B),
     )
-    dense = solve(Z, first, rows, K, max_iter=5)[0]
+    dense = solve(Z, first, rows, K, Iterations(5, 1e-5))
     np.testing.assert_allclose(Y, dense, atol=1e-8)
 
 

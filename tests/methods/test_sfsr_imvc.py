@@ -10,6 +10,7 @@ from imvc.datasets import make_views
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._procrustes import left_singular_vectors, polar_factor
 from imvc.kernels._shrink import soft_threshold
+from imvc.methods._iterations import Iterations
 from imvc.methods.sfsr_imvc import SFSRIMVC, fold_shape, solve, start_view, update_Y
 from imvc.metrics import adjusted_rand
 
@@ -34,12 +35,13 @@ def test_the_authors_program_is_reproduced(reference_data):
     views = as_views([case[f"X{v}"] for v in range(3)], case["mask"])
     parts = starts(views, K=4, M=4)
     # The stored stream of normal numbers is that of this generator.
-    found = solve(parts, 4, 1e-4, 1.0, np.random.default_rng(0), fold=(15, 10))
-    assert found.converged
-    logged = found.history[:-1]  # their log omits the last iteration
+    rule, steps = (4, 1e-4, 1.0, np.random.default_rng(0)), Iterations(50, 1e-6)
+    C, history = solve(parts, *rule, steps, fold=(15, 10))
+    assert steps.converged
+    logged = history[:-1]  # their log omits the last iteration
     for column, name in enumerate(["res", "diff_C", "diff_X", "diff_H"]):
         np.testing.assert_allclose(logged[:, column], expected[name], atol=1e-9)
-    S = found.C.sum(axis=0)
+    S = C.sum(axis=0)
     np.testing.assert_allclose(S.T, expected["S"], atol=1e-8)
     for v, part in enumerate(parts):
         np.testing.assert_allclose(
@@ -99,8 +101,9 @@ def test_compact_variables_equal_the_full_iteration(lambda_, seed):
     parts = starts(views, 4, 3)
     if lambda_ == 5e-5:
         assert parts[0].e > lambda_ / 1e-3
-    found = solve(parts, *options, np.random.default_rng(seed), max_iter=9)
-    np.testing.assert_allclose(found.C, C, atol=1e-8)
+    rng = np.random.default_rng(seed)
+    found, _ = solve(parts, *options, rng, Iterations(9, 1e-6))
+    np.testing.assert_allclose(found, C, atol=1e-8)
     for v, part in enumerate(parts):
         np.testing.assert_allclose(part.H, H[v], atol=1e-8)
         np.testing.assert_allclose(completed(part), X[v], atol=1e-8)
@@ -110,11 +113,12 @@ def test_misfit_vanishes_and_factors_are_orthonormal(seed):
     data = make_views(100, (7, 12, 9), 3, incomplete=0.5, random_state=seed)
     views = as_views(data.Xs, data.mask)
     parts = starts(views, 4, 3)
-    found = solve(parts, 6, 1e-4, 1.0, np.random.default_rng(seed))
-    assert found.converged
+    steps = Iterations(50, 1e-6)
+    C, _ = solve(parts, 6, 1e-4, 1.0, np.random.default_rng(seed), steps)
+    assert steps.converged
     # Any of the four quantities may end the loop; the misfit shrinks like 1 / rho.
-    assert found.history[-1, 0] < 1e-2 * found.history[0, 0]
-    assert found.C.min() >= 0
+    assert steps.objective[-1] < 1e-2 * steps.objective[0]
+    assert C.min() >= 0
     for part in parts:
         np.testing.assert_allclose(part.P.T @ part.P, np.eye(4), atol=1e-10)
         np.testing.assert_allclose(part.A.T @ part.A, np.eye(3), atol=1e-10)

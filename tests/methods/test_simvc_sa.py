@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from hard_views import hard_views
 from imvc.datasets import make_views, random_mask
 from imvc.kernels._anchor_graph import unit_rows
+from imvc.methods._iterations import Iterations
 from imvc.methods.simvc_sa import (
     SIMVCSA,
     solve,
@@ -118,18 +119,21 @@ def test_the_authors_program_is_reproduced(name, options, reference_data):
 )
 def test_alternation_equals_the_plain_one(dims, lambda_, mu):
     X, rows, Z = problem(0, dims=dims)
-    found = solve(X, rows, Z, lambda_, mu, max_iter=4)
+    steps = Iterations(4, 1e-6)
+    found_F, *_, found_gamma = solve(X, rows, Z, lambda_, mu, steps)
     F, gamma, history = plain_alternation(X, rows, Z, lambda_, mu, 4)
-    np.testing.assert_allclose(found.objective, history, rtol=1e-9)
-    np.testing.assert_allclose(found.F, F, atol=1e-7)
-    np.testing.assert_allclose(found.gamma, gamma, atol=1e-8)
+    np.testing.assert_allclose(steps.objective, history, rtol=1e-9)
+    np.testing.assert_allclose(found_F, F, atol=1e-7)
+    np.testing.assert_allclose(found_gamma, gamma, atol=1e-8)
 
 
 @pytest.mark.parametrize("lambda_", [1e-4, 1e-2, 1, 1e2])
 def test_the_objective_never_rises(lambda_, seed):
     X, rows, Z = problem(seed)
     for begin in (Z, start(3, 40, 3)):
-        history = solve(X, rows, begin, lambda_, 0.01, max_iter=60, tol=0).objective
+        steps = Iterations(60, 0)
+        solve(X, rows, begin, lambda_, 0.01, steps)
+        history = steps.objective
         assert np.all(np.diff(history) <= 1e-12 * history[0])
 
 
@@ -167,9 +171,10 @@ def test_samples_may_be_moved_together_with_the_start(rng, seed):
     order = rng.permutation(40)
     now = [np.flatnonzero(np.isin(order, r)) for r in rows]
     moved = [X_v[np.searchsorted(r, order[at])] for X_v, r, at in zip(X, rows, now)]
-    here = solve(X, rows, Z, 0.1, 0.01, max_iter=5)
-    there = solve(moved, now, [Z_v[order] for Z_v in Z], 0.1, 0.01, max_iter=5)
-    np.testing.assert_allclose(there.F, here.F[order], atol=1e-8)
+    rule = 0.1, 0.01, Iterations(5, 1e-6)
+    here, *_ = solve(X, rows, Z, *rule)
+    there, *_ = solve(moved, now, [Z_v[order] for Z_v in Z], *rule)
+    np.testing.assert_allclose(there, here[order], atol=1e-8)
 
 
 def test_the_consensus_has_orthonormal_columns_even_after_the_singular_start(data):

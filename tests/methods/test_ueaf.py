@@ -7,10 +7,10 @@ from imvc.datasets import make_views
 from imvc.kernels._laplacian import knn_graph, laplacian
 from imvc.kernels._spd import spd_solver
 from imvc.methods import _free_memory
+from imvc.methods._iterations import Iterations
 from imvc.methods.ueaf import (
     UEAF,
     Start,
-    Weights,
     filled_with_zeros,
     random_start,
     solve,
@@ -42,9 +42,10 @@ def case(reference_data):
 
 def test_the_authors_program_is_reproduced_from_its_start(case):
     X, missing, start, found = case
-    P, a, objective, converged = solve(X, missing, Weights(1e-2, 1e-1, 1e-5), start)
-    assert converged
-    np.testing.assert_allclose(objective, found["obj"], rtol=0, atol=1e-12)
+    steps = Iterations(50, 1e-5)
+    P, a = solve(X, missing, (1e-2, 1e-1, 1e-5), start, steps)
+    assert steps.converged
+    np.testing.assert_allclose(steps.objective, found["obj"], rtol=0, atol=1e-12)
     np.testing.assert_allclose(P, found["P"], rtol=0, atol=1e-12)
     np.testing.assert_allclose(a, found["alpha"][-1], rtol=0, atol=1e-12)
 
@@ -52,16 +53,9 @@ def test_the_authors_program_is_reproduced_from_its_start(case):
 @pytest.mark.parametrize("weights", [(1e-2, 1e-1, 1e-5), (1, 10, 0.1), (10, 0.1, 1)])
 def test_with_exact_steps_the_objective_never_rises(case, weights):
     X, missing, start, _ = case
-    values = solve(
-        X,
-        missing,
-        Weights(*weights),
-        start,
-        exact_weights=True,
-        exact_graph=True,
-        max_iter=30,
-        tol=0,
-    )[2]
+    steps, exact = Iterations(30, 0), dict(exact_weights=True, exact_graph=True)
+    solve(X, missing, weights, start, steps, **exact)
+    values = steps.objective
     assert len(values) == 30
     assert np.diff(values).max() <= 1e-12 * values[0]
 
@@ -70,9 +64,8 @@ def test_the_objective_is_the_one_of_the_docstring(case):
     """One iteration by the book, with dense selectors and inverses."""
     X, missing, start, _ = case
     l1, l2, l3, r = 0.1, 0.5, 0.01, 3.0
-    found = solve(
-        X, missing, Weights(l1, l2, l3), start, exact_weights=True, max_iter=1
-    )
+    steps = Iterations(1, 0)
+    found = solve(X, missing, (l1, l2, l3), start, steps, exact_weights=True)
     n, A = 150, 3 * (1 / 3) ** r
     H = [X_v.copy() for X_v in X]
     for H_v, E_v, gap in zip(H, start.E, missing):
@@ -98,7 +91,7 @@ def test_the_objective_is_the_one_of_the_docstring(case):
     a /= a.sum()
     total = a**r @ h + l3 * values.sum()
     expected = total / sum((X_v**2).sum() for X_v in X)
-    np.testing.assert_allclose(found[2], [expected], rtol=1e-11)
+    np.testing.assert_allclose(steps.objective, [expected], rtol=1e-11)
     np.testing.assert_allclose(found[1], a, rtol=1e-10)
 
 
@@ -159,9 +152,9 @@ def test_embedding_and_filling_have_zero_gradient(rng):
 def test_the_sample_penalty_counts_l1_times_the_gaps_unless_exact(case):
     """The authors' misplaced parenthesis moves the weights, not the first P."""
     X, missing, start, _ = case
-    weights = Weights(0.5, 5.0, 1e-5)
+    weights = 0.5, 5.0, 1e-5
     ours, theirs = (
-        solve(X, missing, weights, start, exact_weights=exact, max_iter=1)
+        solve(X, missing, weights, start, Iterations(1, 0), exact_weights=exact)
         for exact in (True, False)
     )
     np.testing.assert_array_equal(ours[0], theirs[0])

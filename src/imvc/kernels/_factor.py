@@ -3,6 +3,35 @@
 import numpy as np
 
 _FLOOR = 1e-12  # share of the largest eigenvalue below which the others are held up
+_RESIDUAL_FLOOR = 1e-15  # residuals below this share of the rows are rounding
+
+
+def graph_sums(X, Z):
+    """``X'Z``, (d, m) in float64: per anchor the weighted sum of its rows."""
+    return (X.T @ Z.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
+
+
+def squared_norm(X):
+    """``|X|_F^2`` of dense or CSR rows, added up in float64."""
+    entries = X if isinstance(X, np.ndarray) else X.data
+    return float(np.square(entries).sum(dtype=np.float64))
+
+
+def squared_residuals(norms, XU, U, Z):
+    """Per view ``|X_v - Z_v U_v'|^2`` from its products, (V,); O(n m^2).
+
+    Held above 1e-15 of the number of rows, where rounding begins: a view that fits
+    exactly cannot take so much weight that the others' underflows.
+    """
+    return np.array(
+        [
+            max(
+                factor_residual(norm, XU_v, U_v.T @ U_v, Z_v),
+                _RESIDUAL_FLOOR * len(Z_v),
+            )
+            for norm, XU_v, U_v, Z_v in zip(norms, XU, U, Z)
+        ]
+    )
 
 
 def factor_residual(squared_norm, XU, UU, Z):

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import kmeans
+from imvc.methods._iterations import Iterations
 from imvc.methods._parameters import (
     Callback,
     Count,
@@ -57,6 +58,17 @@ def check_at_most(name, value, most, what, remedy="lower it"):
     """Refuse a parameter that is larger than the data allow."""
     if value > most:
         raise ValueError(f"{name}={value} exceeds {what}, {most}; {remedy}.")
+
+
+def count_anchors(model, views):
+    """``n_anchors`` of a model, by default ``n_clusters``; refused if out of range."""
+    count = getattr(model, "n_anchors", None) or model.n_clusters
+    if not model.n_clusters <= count <= views.n_samples:
+        raise ValueError(
+            f"n_anchors={count} must lie between n_clusters="
+            f"{model.n_clusters} and the number of samples, {views.n_samples}."
+        )
+    return count
 
 
 @estimator
@@ -226,10 +238,14 @@ class EmbeddingClusterer(MultiViewClusterer):
 
     @abstractmethod
     def _embed(self, views, rng):
-        """Embedding (n_samples, d) of IncompleteViews.
+        """Embedding (n_samples, d) of IncompleteViews, found in `_iterations`."""
 
-        Sets ``objective_``, ``n_iter_`` and ``converged_``.
-        """
+    @contextmanager
+    def _iterations(self):
+        """The iterations of a solver; leaving sets ``objective_`` and the like."""
+        steps = Iterations(self.max_iter, self.tol, self._report)
+        yield steps
+        self._record(steps.objective, steps.converged)
 
     def _learn(self, views, rng):
         with threaded_map() as map:

@@ -104,18 +104,8 @@ class DAIMC(EmbeddingClusterer):
             start = first_factors(
                 X, views.mask, self.n_clusters, rng, match=self.match_clusters
             )
-        with self._stage("solve"):
-            factors, objective, converged = solve(
-                X,
-                views.mask,
-                start,
-                self.alpha,
-                self.beta,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                report=self._report,
-            )
-        self._record(objective, converged)
+        with self._stage("solve"), self._iterations() as steps:
+            factors = solve(X, views.mask, start, self.alpha, self.beta, steps)
         self.bases_ = [U_v.astype(views.dtype) for U_v in factors.U]
         self.feature_weights_ = [s_v.astype(views.dtype) for s_v in factors.s]
         return factors.V.astype(views.dtype)
@@ -134,30 +124,16 @@ class Factors:
         return [np.sqrt(np.square(B_v).sum(axis=1) + _SMOOTH) for B_v in self.B]
 
 
-def solve(X, mask, start, alpha, beta, *, max_iter, tol, report):
-    """Alternate U, V and B until the objective stands still.
+def solve(X, mask, start, alpha, beta, steps):
+    """Alternate U, V and B from the Factors ``start`` until the objective stands still.
 
-    Parameters
-    ----------
-    X : list of (n_v, d_v) unit rows of the samples seen in each view
-    mask : ndarray of bool, shape (n, n_views)
-    start : Factors
-        Where to begin; the class begins at `first_factors`.
-    report : callable
-        Called with every iteration and its objective.
-
-    Returns
-    -------
-    factors : Factors
-    objective : list of float
-    converged : bool
+    ``X`` are unit rows (n_v, d_v) of the samples that ``mask`` (n, n_views) says are
+    seen in each view. Returns Factors.
     """
     U, V, B = list(start.U), start.V, list(start.B)
     rows = [_rows(seen) for seen in mask.T]
     squares = [_squared_norm(X_v) for X_v in X]
-    history: list[float] = []
-    converged = False
-    for iteration in range(1, max_iter + 1):
+    for _ in steps:
         U = [update_U(X_v, V[r], B_v, alpha) for X_v, r, B_v in zip(X, rows, B)]
         N = [_product(X_v, U_v) for X_v, U_v in zip(X, U)]
         V, q = unit_sums(update_V(V, N, [U_v.T @ U_v for U_v in U], mask, sum(squares)))
@@ -165,13 +141,9 @@ def solve(X, mask, start, alpha, beta, *, max_iter, tol, report):
         s = Factors(U, V, B).s
         B = [update_B(U_v, s_v, beta) for U_v, s_v in zip(U, s)]
         factors = Factors(U, V, B)
-        history.append(objective(factors, N, rows, squares, alpha, beta))
-        report(iteration, history[-1])
-        if iteration > 1:
-            converged = abs(history[-1] - history[-2]) < tol * abs(history[-2])
-        if converged:
-            break
-    return factors, history, converged
+        steps.add(objective(factors, N, rows, squares, alpha, beta))
+        steps.converged = steps.stands_still()
+    return factors
 
 
 def first_factors(X, mask, c, rng, *, match=False):

@@ -116,18 +116,9 @@ class GSRIMC(EmbeddingClusterer):
         check_memory(8 * 8 * views.n_views * n**2, f"GSRIMC on {n} samples")
         with self._stage("graphs"):
             B = view_graphs(views, self.n_neighbors, rng)
-        with self._stage("solve"):
-            Z, objective, converged = solve(
-                B,
-                views.mask,
-                l1=self.error_weight or n**-0.5,
-                l2=self.fidelity,
-                l3=self.coupling,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                report=self._report,
-            )
-        self._record(objective, converged)
+        weights = self.error_weight or n**-0.5, self.fidelity, self.coupling
+        with self._stage("solve"), self._iterations() as steps:
+            Z = solve(B, views.mask, weights, steps)
         with self._stage("spectrum"):
             self.eigenvalues_, Y = largest_eigenvectors(
                 normalized_adjacency(Z.mean(axis=0)),
@@ -151,21 +142,20 @@ def view_graphs(views, k, rng):
     return graphs
 
 
-def solve(B, mask, *, l1, l2, l3, max_iter, tol, report, start=None, repeat_last=False):
+def solve(B, mask, weights, steps, *, start=None, repeat_last=False):
     """ADMM from S = Z = E = A = 0, or from ``start = (Z, E, A)``, which it overwrites.
 
-    ``repeat_last`` imitates a slip of the release for an odd number of samples (see
-    `shrink_tensor_svd`). Returns Z, the residual per iteration and whether it fell
-    below ``tol``.
+    ``weights`` are l1, l2, l3. ``repeat_last`` imitates a slip of the release for an
+    odd number of samples (see `shrink_tensor_svd`). Returns Z.
     """
-    n, n_views = mask.shape
+    (n, n_views), (l1, l2, l3) = mask.shape, weights
     Z, E, A = np.zeros((3, n_views, n, n)) if start is None else start
     S = np.empty_like(Z)
     l3 = l3 if n_views > 1 else 0.0  # one view has no others to be pulled to
-    mu, residuals, converged = _MU, [], False
+    mu = _MU
     blocks = block_slices(n, n_views * n, entries=1 << 16)
     B = [[B_v[b].tocoo() for B_v in B] for b in blocks]
-    for iteration in range(1, max_iter + 1):
+    for _ in steps:
         G = np.empty_like(Z)
         for b, B_b in zip(blocks, B):
             seen = mask[b], mask
@@ -178,13 +168,10 @@ def solve(B, mask, *, l1, l2, l3, max_iter, tol, report, start=None, repeat_last
             E[:, b] = update_E(S[:, b], Z[:, b], A[:, b], mu, l1)
             gap = max(gap, residual(S[:, b], Z[:, b], E[:, b], Z_old[:, b]))
             A[:, b] = update_A(S[:, b], Z[:, b], E[:, b], A[:, b], mu)
-        residuals.append(gap)
-        report(iteration, gap)
-        converged = gap < tol
-        if converged:
-            break
+        steps.add(gap)
+        steps.converged = gap < steps.tol
         mu = min(_RHO * mu, _MU_MAX)
-    return Z, np.array(residuals), converged
+    return Z
 
 
 def update_S(Z, E, A, B, seen, mu, l2):

@@ -120,21 +120,13 @@ class HCLSCGL(EmbeddingClusterer):
             graphs = confident_graphs(
                 views, self.n_neighbors, self.n_confidence_neighbors, rng
             )
-        with self._stage("solve"):
-            S, F, alpha, objective, converged = solve(
-                graphs,
-                self.n_clusters,
-                l1=self.ridge,
-                l2=self.spectral_weight,
-                r=self.weight_exponent,
-                exact=self.projection == "exact",
-                max_iter=self.max_iter,
-                tol=self.tol,
-                report=self._report,
+        rule = self.ridge, self.spectral_weight, self.weight_exponent
+        exact = self.projection == "exact"
+        with self._stage("solve"), self._iterations() as steps:
+            self.graph_, F, self.view_weights_ = solve(
+                graphs, self.n_clusters, *rule, steps, exact=exact
             )
-        self.graph_, self.view_weights_ = S, alpha
-        self._record(objective, converged)
-        warn_of_parts(S, self.n_clusters)
+        warn_of_parts(self.graph_, self.n_clusters)
         return F.astype(views.dtype, copy=False)
 
 
@@ -193,28 +185,23 @@ def entry_numbers(W):
     return W.row.astype(np.int64) * W.shape[1] + W.col
 
 
-def solve(graphs, c, *, l1, l2, r, exact, max_iter, tol, report, F=None):
+def solve(graphs, c, l1, l2, r, steps, *, exact=False, F=None):
     """Alternate S, F and alpha, from ``F`` or from the spectrum of the views' graphs.
 
-    Returns S, F, alpha, the objective per iteration and whether it converged. The
-    first S-step gives every view weight one.
+    Returns the three. The first S-step gives every view weight one.
     """
-    n_views = len(graphs.A)
     F = initial_F(graphs.W, c) if F is None else F
     # A view with a single sample fits anything, and would take all the weight.
     informative = graphs.A.any(axis=1) | ~graphs.A.any()
-    alpha, values, converged = np.ones(n_views), [], False
-    for iteration in range(1, max_iter + 1):
+    alpha = np.ones(len(graphs.A))
+    for _ in steps:
         St, S_pairs = update_S(graphs, alpha**r, F, l1, l2, exact)
         F, eigenvalues = update_F(St, c)
         e = view_errors(graphs, S_pairs)
         alpha = update_alpha(e, r, informative)
-        values.append(objective(St, alpha, e, eigenvalues, l1, l2, r))
-        report(iteration, values[-1])
-        converged = iteration >= _MIN_ITER and abs(values[-1] - values[-2]) < tol
-        if converged:
-            break
-    return St.T.tocsr(), F, alpha, np.array(values), bool(converged)
+        steps.add(objective(St, alpha, e, eigenvalues, l1, l2, r))
+        steps.converged = steps.stands_still(steps.tol, at_least=_MIN_ITER)
+    return St.T.tocsr(), F, alpha
 
 
 def initial_F(W, c):

@@ -17,12 +17,11 @@ pp. 9776-9785. Specification: docs/methods/imvc_cbg.md.
     lambda   ridge                               penalty on the graph
     k, m     n_clusters, n_anchors
 
-The sweep (W, A, Z, alpha) is `imvc.methods._graph_factor.consensus_graph`, one function
-for each update: PSIMVC-PG takes the same one without the ridge.
+The sweep (W, A, Z, alpha) is `imvc.methods._consensus_graph.solve`, one function for
+each update: PSIMVC-PG takes the same one without the ridge.
 """
 
-from imvc.methods._consensus_graph import POWERS, ConsensusGraphClusterer
-from imvc.methods._graph_factor import consensus_graph
+from imvc.methods._consensus_graph import ConsensusGraphClusterer
 from imvc.methods._parameters import Count, NonNegative, estimator
 
 
@@ -78,27 +77,3 @@ class IMVCCBG(ConsensusGraphClusterer):
     _row_normalize = False  # the release clusters the singular vectors as they are
     n_anchors: Count | None = None
     ridge: NonNegative = 0.1
-
-    def _n_anchors(self):
-        return self.n_anchors or self.n_clusters
-
-    def _check_against(self, views):
-        super()._check_against(views)
-        if not self.n_clusters <= self._n_anchors() <= views.n_samples:
-            raise ValueError(
-                f"n_anchors={self.n_anchors} must lie between n_clusters="
-                f"{self.n_clusters} and the number of samples, {views.n_samples}."
-            )
-
-    def _solve(self, X, rows, Z):
-        return consensus_graph(
-            X,
-            rows,
-            Z,
-            self.n_clusters,
-            ridge=self.ridge,
-            power=POWERS[self.weight_update],
-            max_iter=self.max_iter,
-            tol=self.tol,
-            report=self._report,
-        )

@@ -18,7 +18,7 @@ ADMM; with scaled multipliers A_v + Z_v - P_v is both the new multiplier and wha
 P-step has left over, so that three stacks of graphs (Z, P, A) are all that stays.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import scipy.linalg
@@ -121,54 +121,33 @@ class IMVTSCMVI(EmbeddingClusterer):
         with self._stage("graphs"):
             X = [_padded_rows(views, v) for v in range(l)]
             Z = initial_graphs(views, self.n_neighbors)
-        with self._stage("solve"):
-            found = solve(
-                X,
-                views.mask,
-                Z,
-                lambdas,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                repeat_last=self.repeat_last,
-                report=self._report,
-            )
-        self._record(found.residual, found.converged)
+        with self._stage("solve"), self._iterations() as steps:
+            solve(X, views.mask, Z, lambdas, steps, repeat_last=self.repeat_last)
         with self._stage("embedding"):
             self.eigenvalues_, F = largest_eigenvectors(
-                normalized_adjacency(found.Z.mean(axis=0)),
+                normalized_adjacency(Z.mean(axis=0)),
                 self.n_clusters,
                 by=self.eigenvalues,
             )
         return F.astype(views.dtype)
 
 
-class Solution(NamedTuple):
-    """Graphs (l, n, n), inferred rows per view, and the residual per iteration."""
+def solve(X, mask, Z, lambdas, steps, *, repeat_last=False):
+    """The ADMM loop from the graphs ``Z`` (l, n, n), which it overwrites.
 
-    Z: np.ndarray
-    E: list
-    residual: list
-    converged: bool
-
-
-def solve(
-    X,
-    mask,
-    Z,
-    lambdas,
-    *,
-    max_iter=120,
-    tol=1e-6,
-    repeat_last=False,
-    report=lambda iteration, value: None,
-):
-    """The ADMM loop from the graphs ``Z`` (l, n, n), which it overwrites."""
+    Returns the inferred rows E of every view.
+    """
     lambda1, lambda2, lambda3 = lambdas
     missing = [np.flatnonzero(~seen) for seen in mask.T]
     Y, B, C = list(X), [np.zeros_like(x) for x in X], [np.zeros_like(x) for x in X]
     E: list = [None] * len(X)
-    P, A, mu, residual = Z.copy(), np.zeros_like(Z), _MU, []
-    for iteration in range(1, max_iter + 1):
+    P, A, mu = Z.copy(), np.zeros_like(Z), _MU
+    for iteration in steps:
+        if iteration > 1:
+            growth = min(_RHO, _MU_MAX / mu)
+            mu *= growth
+            for multiplier in (A, *C):
+                multiplier /= growth
         update_Z(Z, P, A, Y, B, C, lambda3, mu)
         A += Z
         P = update_P(A, mu, repeat_last)
@@ -179,15 +158,9 @@ def solve(
             B[v] = update_B(K, C[v], lambda2, mu)
             C[v] += K - B[v]
             worst = max(worst, _largest_difference(K, B[v]))
-        residual.append(worst)
-        report(iteration, worst)
-        if worst < tol:
-            break
-        growth = min(_RHO, _MU_MAX / mu)
-        mu *= growth
-        for multiplier in (A, *C):
-            multiplier /= growth
-    return Solution(Z, E, residual, worst < tol)
+        steps.add(worst)
+        steps.converged = worst < steps.tol
+    return E
 
 
 def update_Z(Z, P, A, Y, B, C, lambda3, mu):

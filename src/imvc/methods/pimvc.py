@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._factor import squared_norm
 from imvc.kernels._laplacian import embed_graph, knn_graph, laplacian, neighbor_graph
 from imvc.kernels._neighbors import nearby_neighbors
 from imvc.kernels._patterns import RANK_TOL, fix_signs, inverse_sqrt
@@ -110,19 +111,10 @@ class PIMVC(EmbeddingClusterer):
             K = penalty(graphs, rows, views.mask, self.graph_weight)
         with self._stage("projections"):
             Z, first = zip(*[decompose(X_v, self.ridge, self.n_clusters) for X_v in X])
-        with self._stage("solve"):
-            Y, objective, converged = solve(
-                Z,
-                first,
-                rows,
-                K,
-                scale=sum(squared_norm(X_v) for X_v in X) or 1.0,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                relative=self.stopping == "relative",
-                report=self._report,
-            )
-        self._record(objective, converged)
+        scale = sum(squared_norm(X_v) for X_v in X) or 1.0
+        relative = self.stopping == "relative"
+        with self._stage("solve"), self._iterations() as steps:
+            Y = solve(Z, first, rows, K, steps, scale=scale, relative=relative)
         return Y.astype(views.dtype)
 
     def _graph(self, X_v, seed):
@@ -135,12 +127,6 @@ class PIMVC(EmbeddingClusterer):
 def as_double(X_v):
     """In double precision, sparse as CSR."""
     return X_v.astype(np.float64, copy=False)
-
-
-def squared_norm(X_v):
-    """|X_v|_F^2 of a dense or sparse matrix."""
-    entries = X_v.data if sp.issparse(X_v) else X_v
-    return float(np.square(entries).sum())
 
 
 def penalty(graphs, rows, mask, beta):
@@ -193,19 +179,8 @@ def principal_directions(X_v, G, c):
     return directions
 
 
-def solve(
-    Z,
-    first,
-    rows,
-    K,
-    *,
-    scale=1.0,
-    max_iter=100,
-    tol=1e-5,
-    relative=False,
-    report=lambda iteration, objective: None,
-):
-    """Alternate Y and the Q_v until the objective stands still.
+def solve(Z, first, rows, K, steps, *, scale=1.0, relative=False):
+    """Alternate Y and the Q_v until the objective stands still; returns Y.
 
     Parameters
     ----------
@@ -219,25 +194,17 @@ def solve(
         The objective is divided by it.
     relative : bool
         Compare changes of the objective with its part that varies, not with one.
-
-    Returns
-    -------
-    Y, objective, converged
     """
     solver, projected, Y = spd_solver(K), first, None
-    values, converged = [], False
-    for iteration in range(1, max_iter + 1):
+    for _ in steps:
         Y = update_Y(projected, rows, K.shape[0], solver, Y)
         Q, gains = zip(*[update_Q(Z_v, Y[seen]) for Z_v, seen in zip(Z, rows)])
         projected = [A_v @ (M_v @ Q_v) for (A_v, M_v), Q_v in zip(Z, Q)]
         constant, varying = objective(Y, Q, gains, K)
-        values.append((constant + varying) / scale)
-        report(iteration, values[-1])
-        limit = tol * abs(varying) / scale if relative else tol
-        if iteration >= _LEAST_STEPS and abs(values[-1] - values[-2]) < limit:
-            converged = True
-            break
-    return Y, np.array(values), converged
+        steps.add((constant + varying) / scale)
+        limit = steps.tol * abs(varying) / scale if relative else steps.tol
+        steps.converged = steps.stands_still(limit, at_least=_LEAST_STEPS)
+    return Y
 
 
 def update_Y(projected, rows, n, solver, start=None):

@@ -17,12 +17,11 @@ Specification: docs/methods/psimvc_pg.md.
     alpha    alpha (V,), `view_weights_`         weights of the views
     k        n_clusters                          clusters = prototypes = dimensions
 
-The sweep (W, A, Z, alpha) is `imvc.methods._graph_factor.consensus_graph`, one function
-for each update: IMVC-CBG takes the same one with a ridge.
+The sweep (W, A, Z, alpha) is `imvc.methods._consensus_graph.solve`, one function for
+each update: IMVC-CBG takes the same one with a ridge.
 """
 
-from imvc.methods._consensus_graph import POWERS, ConsensusGraphClusterer
-from imvc.methods._graph_factor import consensus_graph
+from imvc.methods._consensus_graph import ConsensusGraphClusterer
 from imvc.methods._parameters import estimator
 
 
@@ -74,18 +73,3 @@ class PSIMVCPG(ConsensusGraphClusterer):
     """
 
     _row_normalize = True
-
-    def _n_anchors(self):
-        return self.n_clusters
-
-    def _solve(self, X, rows, Z):
-        return consensus_graph(
-            X,
-            rows,
-            Z,
-            self.n_clusters,
-            power=POWERS[self.weight_update],
-            max_iter=self.max_iter,
-            tol=self.tol,
-            report=self._report,
-        )

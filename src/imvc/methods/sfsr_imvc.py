@@ -27,7 +27,7 @@ X_v = H_v P_v' + e_v. So T_v and L1_v are the only arrays with d_v columns and n
 import warnings
 from dataclasses import dataclass
 from math import isqrt
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -136,19 +136,10 @@ class SFSRIMVC(EmbeddingClusterer):
                 stacklevel=5,
             )
         parts = [start_view(views, v, K, M, self.start) for v in range(views.n_views)]
-        with self._stage("solve"):
-            C, history, converged = solve(
-                parts,
-                self.ring_rank,
-                self.feature_penalty,
-                self.error_penalty,
-                np.random.default_rng(draw_seed(rng)),
-                eta=self.penalty_growth,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                report=self._report,
-            )
-        self._record(history[:, 0], converged)
+        rule = self.ring_rank, self.feature_penalty, self.error_penalty
+        draw = np.random.default_rng(draw_seed(rng))
+        with self._stage("solve"), self._iterations() as steps:
+            C, _ = solve(parts, *rule, draw, steps, eta=self.penalty_growth)
         if self.embedding == "features":
             return np.hstack([part.H for part in parts]).astype(views.dtype)
         S = C.sum(axis=0)
@@ -205,30 +196,11 @@ def principal_basis(T, K):
     return np.pad(fix_signs(Q), ((0, 0), (0, K - Q.shape[1])))
 
 
-class Result(NamedTuple):
-    """Codes (V, n, M) and per iteration misfit and changes of C, X, H."""
-
-    C: np.ndarray
-    history: np.ndarray
-    converged: bool
-
-
-def solve(
-    parts,
-    r,
-    gamma,
-    lambda_,
-    rng,
-    *,
-    eta=1.8,
-    fold=None,
-    max_iter=50,
-    tol=1e-6,
-    report=lambda iteration, value: None,
-):
+def solve(parts, r, gamma, lambda_, rng, steps, *, eta=1.8, fold=None):
     """The ADMM loop; ``rng.standard_normal(size)`` feeds the ring, ``fold`` is n1, n2.
 
     ``parts`` come from `start_view`, are overwritten, and hold the last variables.
+    Returns the codes (V, n, M), and per iteration misfit and changes of C, X, H.
     """
     n, M = len(parts[0].H), parts[0].A.shape[1]
     C = np.zeros((len(parts), n, M))
@@ -236,27 +208,28 @@ def solve(
     fold, rho, growth, history = fold or fold_shape(n), _RHO, 1.0, []
     # Where nothing is missing X cannot change, which says nothing.
     watched = [0, 1, 2, 3] if any(part.absent.size for part in parts) else [0, 1, 3]
-    for iteration in range(1, max_iter + 1):
-        steps = []
+    for iteration in steps:
+        if iteration > 1:
+            growth = min(eta, _RHO_MAX / rho)
+            rho *= growth
+            L3 /= growth
+            for part in parts:
+                part.L2 = part.L2 / growth
+        changes = []
         for v, part in enumerate(parts):
             tau = lambda_ / rho
             misfit, dX, dH = recover(part, gamma / rho, tau, growth, iteration == 1)
             C_old, C[v] = C[v].copy(), encode(part, C[v], Y[v] + L3[v], iteration == 1)
             update_Eh(part, C[v], tau)
-            steps.append((misfit, np.abs(C[v] - C_old).max(), dX, dH))
+            changes.append((misfit, np.abs(C[v] - C_old).max(), dX, dH))
         Y = update_Y(C - L3, fold, r, rng)
         L3 += Y - C
-        history.append(np.max(steps, axis=0))
-        report(iteration, history[-1][0])
+        history.append(np.max(changes, axis=0))
+        steps.add(history[-1][0])
         # Any of the four ends the iteration, as in the authors' program.
-        if iteration >= _FIRST_STOP and history[-1][watched].min() < tol:
-            return Result(C, np.array(history), True)
-        growth = min(eta, _RHO_MAX / rho)
-        rho *= growth
-        L3 /= growth
-        for part in parts:
-            part.L2 = part.L2 / growth
-    return Result(C, np.array(history), False)
+        small = bool(history[-1][watched].min() < steps.tol)
+        steps.converged = iteration >= _FIRST_STOP and small
+    return C, np.array(history)
 
 
 def recover(part, gamma, tau, growth, first):

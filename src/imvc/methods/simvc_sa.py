@@ -21,25 +21,19 @@ pp. 3031-3040, arXiv:2308.16541. Specification: docs/methods/simvc_sa.md.
 Below, XA_v = X_v A_v and S_v = F'Z_v.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._factor import graph_sums, squared_norm, squared_residuals
 from imvc.kernels._procrustes import (
     left_singular_vectors,
     polar_factor,
     tall_polar_factor,
 )
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
-from imvc.methods._base import EmbeddingClusterer
-from imvc.methods._graph_factor import (
-    graph_sums,
-    settled,
-    squared_norm,
-    squared_residuals,
-)
+from imvc.methods._base import EmbeddingClusterer, count_anchors
 from imvc.methods._parameters import Count, NonNegative, Positive, estimator
 
 
@@ -102,61 +96,33 @@ class SIMVCSA(EmbeddingClusterer):
     max_iter: Count = 101
     tol: NonNegative = 1e-6
 
-    def _n_anchors(self):
-        return self.n_anchors or self.n_clusters
-
     def _check_against(self, views):
         super()._check_against(views)
-        if not self.n_clusters <= self._n_anchors() <= views.n_samples:
-            raise ValueError(
-                f"n_anchors={self.n_anchors} must lie between n_clusters="
-                f"{self.n_clusters} and the number of samples, {views.n_samples}."
-            )
+        count_anchors(self, views)
 
     def _embed(self, views, rng):
         X = [unit_rows(views.observed(v)) for v in range(views.n_views)]
         rows = [views.rows(v) for v in range(views.n_views)]
-        with self._stage("solve"):
-            aligned = solve(
-                X,
-                rows,
-                start(views.n_views, views.n_samples, self._n_anchors()),
-                self.alignment,
-                self.ridge,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                report=self._report,
+        Z = start(views.n_views, views.n_samples, count_anchors(self, views))
+        with self._stage("solve"), self._iterations() as steps:
+            F, Z, P, self.view_weights_ = solve(
+                X, rows, Z, self.alignment, self.ridge, steps
             )
-        self.consensus_ = aligned.F.astype(views.dtype)
-        self.view_weights_ = aligned.gamma
-        self._record(aligned.objective, aligned.converged)
-        return embed(aligned, self.n_clusters, self.embedding).astype(views.dtype)
+        self.consensus_ = F.astype(views.dtype)
+        return embed(F, Z, P, self.n_clusters, self.embedding).astype(views.dtype)
 
 
-@dataclass(frozen=True)
-class Alignment:
-    """What `solve` found: graphs, rotations, consensus, weights and history."""
-
-    Z: list[np.ndarray]
-    P: list[np.ndarray]
-    F: np.ndarray
-    gamma: np.ndarray
-    objective: list[float]
-    converged: bool
-
-
-def solve(X, rows, Z, lambda_, mu, *, max_iter=101, tol=1e-6, report=None):
+def solve(X, rows, Z, lambda_, mu, steps):
     """Alternate over A, F, Z, P and gamma from the graphs Z; O(n m sum_v d_v) a sweep.
 
-    ``Z`` is the start, one (n, m) array per view; P_v starts at the identity.
+    ``Z`` is the start, one (n, m) array per view; P_v starts at the identity. Returns
+    F, Z, P and gamma.
     """
     m = Z[0].shape[1]
     norms = [squared_norm(X_v) for X_v in X]
     gamma = np.full(len(X), 1 / len(X))
     P = [np.eye(m)] * len(X)
-    history: list[float] = []
-    converged = False
-    while len(history) < max_iter and not converged:
+    for _ in steps:
         A = [update_A(X_v, Z_v[rows_v]) for X_v, Z_v, rows_v in zip(X, Z, rows)]
         F = update_F(Z, P)
         XA = [X_v @ A_v.astype(X_v.dtype) for X_v, A_v in zip(X, A)]
@@ -168,11 +134,9 @@ def solve(X, rows, Z, lambda_, mu, *, max_iter=101, tol=1e-6, report=None):
         P = [update_P(S_v) for S_v in S]
         tau = squared_residuals(norms, XA, A, [Z_v[r] for Z_v, r in zip(Z, rows)])
         gamma = update_gamma(tau)
-        history.append(objective(tau, gamma, Z, S, P, lambda_, mu))
-        if report is not None:
-            report(len(history), history[-1])
-        converged = settled(history, tol, at_least=10, floor=1e-6)
-    return Alignment(Z, P, F, gamma, history, converged)
+        steps.add(objective(tau, gamma, Z, S, P, lambda_, mu))
+        steps.converged = steps.stands_still(at_least=10, floor=1e-6)
+    return F, Z, P, gamma
 
 
 def start(n_views, n, m):
@@ -234,11 +198,10 @@ def objective(tau, gamma, Z, S, P, lambda_, mu):
     return float(gamma**2 @ tau + lambda_ * apart.sum() + mu * squares.sum())
 
 
-def embed(aligned, k, kind):
+def embed(F, Z, P, k, kind):
     """k columns for k-means (all m if ``kind`` is "all")."""
-    F = aligned.F
     if kind == "all" or F.shape[1] == k:  # k columns: any rotation clusters alike
         return F
     if kind == "svd":
         return np.linalg.svd(F, full_matrices=False)[0][:, :k]
-    return left_singular_vectors(aligned_sum(aligned.Z, aligned.P), k)[0]
+    return left_singular_vectors(aligned_sum(Z, P), k)[0]

@@ -121,26 +121,21 @@ class UEAF(EmbeddingClusterer):
         check_memory(8 * entries, f"UEAF on {n} samples")
         X = [filled_with_zeros(views, v) for v in range(views.n_views)]
         missing = [np.flatnonzero(~seen) for seen in views.mask.T]
-        P, self.view_weights_, objective, converged = solve(
-            X,
-            missing,
-            Weights(
-                self.feature_smoothness, self.sample_smoothness, self.spectral_weight
-            ),
-            random_start(widths, missing, n, self.n_clusters, rng),
-            n_neighbors=self.n_neighbors,
-            r=self.weight_power,
-            exact_weights=self.exact_weights,
-            exact_graph=self.exact_graph,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            report=self._report,
-        )
-        self._record(objective, converged)
+        with self._iterations() as steps:
+            P, self.view_weights_ = solve(
+                X,
+                missing,
+                (self.feature_smoothness, self.sample_smoothness, self.spectral_weight),
+                random_start(widths, missing, n, self.n_clusters, rng),
+                steps,
+                n_neighbors=self.n_neighbors,
+                r=self.weight_power,
+                exact_weights=self.exact_weights,
+                exact_graph=self.exact_graph,
+            )
         return P.T.astype(views.dtype, order="C")
 
 
-Weights = namedtuple("Weights", "l1 l2 l3")
 Start = namedtuple("Start", "U E S F")
 
 
@@ -171,14 +166,12 @@ def solve(
     missing,
     weights,
     start,
+    steps,
     *,
     n_neighbors=7,
     r=3.0,
     exact_weights=False,
     exact_graph=False,
-    max_iter=50,
-    tol=1e-5,
-    report=lambda iteration, objective: None,
 ):
     """Alternate P, S, F, (U_v, E_v) and a until the objective stands still.
 
@@ -187,13 +180,14 @@ def solve(
     X : list of ndarray of shape (d_v, n), zero where missing
     missing : list of int arrays
         The samples that each view lacks.
-    weights : Weights
+    weights : triple of float
+        l1, l2, l3.
     start : Start
         U_v, E_v, S and F; any point may be given.
 
     Returns
     -------
-    P, a, objective, converged
+    P, a
     """
     l1, l2, l3 = weights
     views = range(len(X))
@@ -203,8 +197,7 @@ def solve(
     H = [fill(X_v, E_v, gap) for X_v, E_v, gap in zip(X, start.E, missing)]
     U, F, a = list(start.U), start.F, np.full(len(X), 1 / len(X))
     L_S2 = laplacian(symmetric_square(start.S))
-    values, converged = [], False
-    for iteration in range(1, max_iter + 1):
+    for _ in steps:
         P = update_P(U, H, L_S2, a**r, l2)
         S = update_S(P, F, np.sum(a**r), l2, l3, exact=exact_graph)
         F, eigenvalues = update_F(S, F.shape[1])
@@ -218,12 +211,9 @@ def solve(
             share = 1 if exact_weights else l1 * len(missing[v])
             h[v] = misfit(H[v], U[v], P, E_v, L[v], l1) + share * roughness
         a = update_a(h, r)
-        values.append(objective(a, h, eigenvalues, r, l3) / scale)
-        report(iteration, values[-1])
-        if iteration >= _LEAST_STEPS and abs(values[-1] - values[-2]) < tol:
-            converged = True
-            break
-    return P, a, np.array(values), converged
+        steps.add(objective(a, h, eigenvalues, r, l3) / scale)
+        steps.converged = steps.stands_still(steps.tol, at_least=_LEAST_STEPS)
+    return P, a
 
 
 def fill(X_v, E_v, gap):
