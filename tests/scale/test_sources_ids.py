@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from sources_common import assert_pickles, assert_same
 
 from imvc.io._parquet import ParquetRows
-from imvc.scale import _join_ids, _sort_rows
+from imvc.scale import BlockError, _join_ids, _sort_rows
 from imvc.scale._open import open_source
-from imvc.scale._source import BlockError
 from imvc.scale._view_rows import ObservedRows
 from imvc.views import as_views
 

@@ -5,11 +5,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from imvc.io._errors import one_line
-from imvc.scale._source import BlockError
+from imvc.io._errors import BlockError, one_line
 from imvc.views import IncompleteViews, count_nonfinite, read_only
-
-__all__ = ["as_block_error", "assemble_block", "check_rows", "refuse_uncovered"]
 
 
 def check_rows(X, wanted, strict, refuse, way_out, columns=None):

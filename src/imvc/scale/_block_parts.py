@@ -6,11 +6,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._errors import BlockError
 from imvc.scale._block_checks import check_rows
-from imvc.scale._source import BlockError
 from imvc.views import ViewSchema, float_dtype, read_table
-
-__all__ = ["BlockParser", "BlockPart", "checked_rows"]
 
 
 class BlockPart(NamedTuple):

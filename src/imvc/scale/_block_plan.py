@@ -5,8 +5,6 @@ import numpy as np
 from imvc.io._row_reader import cut_rows
 from imvc.scale._source import parse_bytes
 
-__all__ = ["block_rows", "plan_blocks"]
-
 _MOST_ROWS = 1 << 16  # results of a block grow with its rows, however narrow they are
 _DEFAULT_BYTES = 64 * 2**20
 _FEWEST_ROWS = 256  # of a block: below, a pass is all overhead

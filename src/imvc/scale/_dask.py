@@ -13,8 +13,6 @@ from imvc.scale._folder import RunFolder
 from imvc.scale._open import open_source
 from imvc.scale._runner import threaded_map
 
-__all__ = ["DaskRunner", "DaskSource", "dask_runner"]
-
 _LARGEST_MASK = 64 * 2**20
 
 

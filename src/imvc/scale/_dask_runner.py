@@ -46,8 +46,6 @@ from imvc.scale._runner import (
 )
 from imvc.views import stack_samples
 
-__all__ = ["DaskRunner"]
-
 _PIECES_PER_THREAD = 4  # few tasks for the scheduler, enough to keep all workers busy
 _FAN_IN = 8  # results that one task adds; a power of two, like the blocks of a piece
 _SMALL = 10_000  # bytes that may go with every task

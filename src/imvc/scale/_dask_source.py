@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._errors import BlockError
 from imvc.scale._block_checks import check_rows, refuse_uncovered
-from imvc.scale._source import BlockError, BlockSource
+from imvc.scale._source import BlockSource
 from imvc.views import (
     IncompleteViews,
     ViewSchema,
@@ -17,15 +18,6 @@ from imvc.views import (
     named_entries,
     read_only,
 )
-
-__all__ = [
-    "DaskSource",
-    "dask_base",
-    "derived_block",
-    "derived_mask",
-    "rebased",
-    "take_ranked",
-]
 
 
 class DaskSource(BlockSource):

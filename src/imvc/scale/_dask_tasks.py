@@ -20,21 +20,6 @@ from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
 from imvc.scale._source import GraphRows
 from imvc.views import IncompleteViews, stack_samples
 
-__all__ = [
-    "Job",
-    "Stack",
-    "add_pairwise",
-    "collect_piece",
-    "few_samples",
-    "first_of",
-    "join_lists",
-    "ranked_rows",
-    "rows_piece",
-    "second_of",
-    "total_piece",
-    "unpack",
-]
-
 
 @dataclass(frozen=True)
 class Job:

@@ -13,8 +13,6 @@ from imvc.scale._open import open_source
 from imvc.scale._runner import ThreadRunner, threaded_map
 from imvc.scale._source import parse_bytes
 
-__all__ = ["block_budget", "data_plan", "has_dask_arrays", "open_elsewhere"]
-
 
 @contextmanager
 def open_elsewhere(

@@ -13,8 +13,6 @@ from imvc._files import atomic_write
 from imvc.scale._source import GraphRows
 from imvc.scale._state import load_state, read_arrays, save_state, write_arrays
 
-__all__ = ["RunFolder"]
-
 _PLAN = "plan.json"
 
 

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._errors import BlockError
 from imvc.io._row_reader import cut_rows
 from imvc.scale._block_checks import assemble_block, refuse_uncovered
 from imvc.scale._block_parts import BlockParser, checked_rows
 from imvc.scale._block_plan import block_rows
 from imvc.scale._row_source import RowSource, no_rows
 from imvc.scale._sort_rows import NumberedRowsWriter
-from imvc.scale._source import BlockError, BlockSource
+from imvc.scale._source import BlockSource
 from imvc.scale._view_rows import ViewRows
 from imvc.scale._work_folder import WorkFolder, digest_of
 from imvc.views import IncompleteViews, ViewSchema, float_dtype
-
-__all__ = ["Blocks", "SequenceSource", "is_sequence", "spool_blocks"]
 
 
 class Blocks:

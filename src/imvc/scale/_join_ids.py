@@ -18,8 +18,6 @@ from imvc.io._row_reader import RowReader
 from imvc.scale._sort_rows import sort_rows
 from imvc.scale._work_folder import WorkFolder
 
-__all__ = ["JoinedIds", "join_by_id"]
-
 _TRIES = 8
 
 

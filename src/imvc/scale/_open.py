@@ -26,8 +26,6 @@ from imvc.views import (
     named_entries,
 )
 
-__all__ = ["open_source"]
-
 
 def open_source(
     Xs: Any,

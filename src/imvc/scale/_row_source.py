@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._errors import BlockError
 from imvc.io._row_reader import RowReader
 from imvc.scale._block_checks import (
     as_block_error,
@@ -14,11 +15,9 @@ from imvc.scale._block_checks import (
     refuse_uncovered,
 )
 from imvc.scale._join_ids import JoinedIds
-from imvc.scale._source import BlockError, BlockSource
+from imvc.scale._source import BlockSource
 from imvc.scale._view_rows import ViewRows
 from imvc.views import IncompleteViews, float_dtype, read_only
-
-__all__ = ["RowSource", "no_rows"]
 
 
 class RowSource(BlockSource):

@@ -25,20 +25,6 @@ from imvc.kernels._kmeans import add_results
 from imvc.scale._source import ViewsSource
 from imvc.views import IncompleteViews, as_views, group_patterns, stack_samples
 
-__all__ = [
-    "BlockNumbers",
-    "KeptRows",
-    "RowArray",
-    "Runner",
-    "SourceBlocks",
-    "SourceMasks",
-    "Survey",
-    "ThreadRunner",
-    "apply_all",
-    "open_runner",
-    "threaded_map",
-]
-
 
 @contextmanager
 def open_runner(Xs, mask=None, *, like=None, n_jobs=None, progress=None, **elsewhere):

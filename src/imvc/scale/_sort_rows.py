@@ -9,8 +9,6 @@ from imvc.io._npy import NpyWriter, RowsWriter, open_npy, open_rows_folder
 from imvc.io._row_reader import RowReader
 from imvc.scale._work_folder import WorkFolder
 
-__all__ = ["NumberedRowsWriter", "rewrite", "sort_rows"]
-
 _BUCKET_BYTES = 64 * 2**20
 _MOST_BUCKETS = 100  # their files are open at the same time
 

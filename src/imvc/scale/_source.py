@@ -15,24 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.io._errors import BlockError
 from imvc.kernels._anchor_graph import anchor_rows, scale_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import group_rows, pattern_grams
 from imvc.views import IncompleteViews, ViewSchema, group_patterns
-
-__all__ = [
-    "AnchorGraphs",
-    "BlockError",
-    "BlockSource",
-    "GraphRows",
-    "ViewsSource",
-    "embed_rows",
-    "graph_rows",
-    "map_observed",
-    "parse_bytes",
-    "row_statistics",
-]
 
 _BLOCK_ROWS = 32_768  # of views in memory
 _SPLIT_ROWS = 4_096  # smaller blocks are not worth a thread

@@ -9,8 +9,6 @@ import numpy as np
 from imvc._files import atomic_write
 from imvc.kernels._patterns import PatternGrams
 
-__all__ = ["load_state", "read_arrays", "save_state", "write_arrays"]
-
 
 def save_state(path, value):
     """Write nested tuples, lists, dicts, numbers, text and arrays, atomically."""

@@ -7,8 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WorkFolder", "digest_of"]
-
 _DONE = "complete"
 
 
