@@ -9,7 +9,6 @@ from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
 from imvc.scale._progress import BlockProgress
 from imvc.scale._runner import (
-    BlockNumbers,
     KeptRows,
     RowArray,
     Runner,
@@ -34,7 +33,6 @@ from imvc.scale._view_rows import ObservedRows
 __all__ = [
     "AnchorGraphs",
     "BlockError",
-    "BlockNumbers",
     "BlockProgress",
     "BlockSource",
     "Blocks",

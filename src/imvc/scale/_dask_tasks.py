@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
 from imvc.scale._source import GraphRows
-from imvc.views import IncompleteViews, stack_samples
+from imvc.views import IncompleteViews
 
 
 @dataclass(frozen=True)
@@ -129,21 +129,8 @@ def add_pairwise(results):
     return total
 
 
-def first_of(pair):
-    return pair[0]
-
-
-def second_of(pair):
-    return pair[1]
-
-
 def join_lists(lists):
     return [item for own in lists for item in own]
-
-
-def few_samples(views, local):
-    """Some samples without the rest of their block."""
-    return stack_samples([views.select(local)])
 
 
 def ranked_rows(views, ranks, v):
