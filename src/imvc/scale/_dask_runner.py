@@ -264,15 +264,9 @@ class Kept:
 
 @dataclass(frozen=True, eq=False)
 class ArrayTasks:
-    """Blocks that chunks of Dask arrays make, as inputs.
+    """Blocks that chunks of Dask arrays make, as inputs."""
 
-    Parameters
-    ----------
-    task : callable
-        Number of the block -> Delayed.
-    """
-
-    task: Any
+    task: Any  # number of the block -> Delayed
 
     def part(self, first, size):
         return [self.task(first)]

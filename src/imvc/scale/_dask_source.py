@@ -102,8 +102,7 @@ class DaskSource(BlockSource):
         from dask import delayed
 
         chunks = [self.chunk(v, i) for v in range(-1, self.n_views)]
-        rows = int(self.starts[i]), int(self.starts[i + 1])
-        return delayed(self.about.block, pure=False)(i, *rows, *chunks)
+        return delayed(self.about.block, pure=False)(i, *self.span(i), *chunks)
 
     def mask_task(self, i: int) -> Any:
         """Delayed mask of a block; reads the views only if there is no mask."""
@@ -127,20 +126,11 @@ class DaskSource(BlockSource):
 
 @dataclass(frozen=True)
 class AboutViews:
-    """What workers have to know of the views to make checked blocks of their chunks.
-
-    Parameters
-    ----------
-    schema : ViewSchema
-    dtypes : tuple of dtype
-        float32 or float64 for every view.
-    present : tuple of bool
-        Which views are there.
-    """
+    """What workers have to know of the views to make checked blocks of their chunks."""
 
     schema: ViewSchema
-    dtypes: tuple
-    present: tuple
+    dtypes: tuple[np.dtype, ...]  # float32 or float64
+    present: tuple[bool, ...]
 
     def block(self, i, start, stop, allowed, *chunks):
         """IncompleteViews of block ``i``: samples ``start`` to ``stop - 1``, checked.

@@ -23,23 +23,12 @@ from imvc.views import IncompleteViews
 
 @dataclass(frozen=True)
 class Job:
-    """A block function, and what workers read of its inputs by themselves.
-
-    Parameters
-    ----------
-    function : callable
-    inputs : tuple
-        Indexed by the number of the block; None: values come with the task.
-    stack : Stack, optional
-        Where rows are written.
-    dtype : dtype, optional
-        Of the rows.
-    """
+    """A block function, and what workers read of its inputs by themselves."""
 
     function: Any
-    inputs: tuple
-    stack: Any = None
-    dtype: Any = None
+    inputs: tuple  # indexed by the number of the block; None: they come with the task
+    stack: Any = None  # where rows are written
+    dtype: Any = None  # of the rows
 
     def call(self, i, first, local, *more):
         """The function of block ``i`` of a piece that starts at block ``first``."""
@@ -56,13 +45,8 @@ def unpack(data):
 def collect_piece(job, order, *local):
     """Results of the blocks of a piece, as a list.
 
-    Parameters
-    ----------
-    job : Job or bytes
-    order : tuple or bytes
-        First block, and the blocks to visit as tuples of a number and arguments.
-    local : lists
-        Inputs that came with the task, one entry per block of the piece.
+    ``order`` has the first block, and the blocks to visit as tuples of a number and
+    arguments; ``local`` the inputs that came with the task, lists over the piece.
     """
     return list(_results(job, order, local))
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 from joblib import effective_n_jobs
 
+from imvc.scale._block_plan import parse_bytes
 from imvc.scale._dask_runner import DaskRunner
 from imvc.scale._dask_source import DaskSource
 from imvc.scale._folder import RunFolder
 from imvc.scale._open import open_source
 from imvc.scale._runner import ThreadRunner, threaded_map
-from imvc.scale._source import parse_bytes
 
 _LARGEST_MASK = 64 * 2**20  # bytes that may go to every worker
 

@@ -20,11 +20,10 @@ from imvc.scale._block_checks import (
     refuse_uncovered,
 )
 from imvc.scale._block_plan import block_rows
+from imvc.scale._rewrite import NumberedRowsWriter, WorkFolder, digest_of
 from imvc.scale._row_source import RowSource
-from imvc.scale._sort_rows import NumberedRowsWriter
 from imvc.scale._source import BlockSource
 from imvc.scale._view_rows import ViewRows
-from imvc.scale._work_folder import WorkFolder, digest_of
 from imvc.views import IncompleteViews, ViewSchema, float_dtype, read_table
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from imvc.io._errors import BlockError, need
 from imvc.io._npy import NpyWriter
 from imvc.io._row_reader import RowReader
-from imvc.scale._sort_rows import sort_rows
-from imvc.scale._work_folder import WorkFolder
+from imvc.scale._rewrite import WorkFolder, sort_rows
 
 _TRIES = 8
 

@@ -58,9 +58,6 @@ class RowSource(BlockSource):
             "mask": None if self._mask is None else self._mask.fingerprint,
         }
 
-    def _range(self, i: int) -> tuple[int, int]:
-        return int(self.starts[i]), int(self.starts[i + 1])
-
     def mask(self, i: int) -> np.ndarray:
         allowed = self._allowed(i)
         columns = [self._seen(i, v, allowed) for v in range(self.n_views)]
@@ -85,13 +82,13 @@ class RowSource(BlockSource):
         return X
 
     def ids(self, i: int) -> np.ndarray | None:
-        return None if self._ids is None else self._ids.read(*self._range(i))
+        return None if self._ids is None else self._ids.read(*self.span(i))
 
     def _allowed(self, i: int) -> np.ndarray | None:
         """What the user's mask says about a block."""
         if self._mask is None:
             return None
-        start, stop = self._range(i)
+        start, stop = self.span(i)
         with as_block_error(self._mask.label, i, start, stop):
             mask = self._mask.read(start, stop)
         problem = (
@@ -114,7 +111,7 @@ class RowSource(BlockSource):
         view = self._views[v]
         if allowed is None and not view.listed and view.dtype.kind == "f":
             return self._part(i, v, allowed)[2]
-        start, stop = self._range(i)
+        start, stop = self.span(i)
         seen = np.zeros(stop - start, bool)
         seen[self._samples(i, v)] = True
         return seen if allowed is None else seen & allowed[:, v]
@@ -122,7 +119,7 @@ class RowSource(BlockSource):
     def _part(self, i: int, v: int, allowed: np.ndarray | None) -> tuple:
         """Array, positions and observed samples of one view in a block."""
         lo, hi = int(self._cuts[v][i]), int(self._cuts[v][i + 1])
-        start, stop = self._range(i)
+        start, stop = self.span(i)
         rows = self._views[v].rows
         absent = self._absent(v, stop - start)
         if rows is None or lo == hi:
@@ -172,4 +169,4 @@ class RowSource(BlockSource):
         return f" (id {self._ids.read(sample, sample + 1)[0]!r})"
 
     def _reading(self, i: int, v: int, label: str | None = None) -> Any:
-        return as_block_error(label or self._views[v].label, i, *self._range(i))
+        return as_block_error(label or self._views[v].label, i, *self.span(i))

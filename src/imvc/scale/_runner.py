@@ -132,18 +132,10 @@ class SourceItems:
 
 @dataclass(frozen=True)
 class Survey:
-    """Who is observed where, in numbers.
+    """Who is observed where, in numbers."""
 
-    Parameters
-    ----------
-    observed : ndarray of int64, shape (n_blocks, n_views)
-        Observed samples per block and view.
-    patterns : dict
-        Tuple of views -> number of samples observed in just these.
-    """
-
-    observed: np.ndarray
-    patterns: dict
+    observed: np.ndarray  # samples per block and view, (n_blocks, n_views)
+    patterns: dict  # tuple of views -> number of samples observed in just these
 
     @property
     def overlap(self):
@@ -306,23 +298,12 @@ class Runner(ABC):
 
 @dataclass(frozen=True)
 class KeptRows:
-    """One row per sample, kept by a runner: the RowBlocks of k-means.
-
-    Parameters
-    ----------
-    runner : Runner
-    items : indexable
-        Per block its rows.
-    starts : ndarray
-        First sample of every block, and their number.
-    functions : tuple of callable
-        What turns the kept rows of a block into those that are meant.
-    """
+    """One row per sample, kept by a runner: the RowBlocks of k-means."""
 
     runner: Runner
-    items: Any
-    starts: np.ndarray
-    functions: tuple = ()
+    items: Any  # per block its rows
+    starts: np.ndarray  # first sample of every block, and their number
+    functions: tuple = ()  # turn the kept rows of a block into those that are meant
 
     @property
     def n(self):
