@@ -28,7 +28,8 @@ distributed = pytest.importorskip("distributed")
 from dask.sizeof import sizeof  # noqa: E402
 
 from imvc.scale import _dask_runner  # noqa: E402
-from imvc.scale._dask import DaskRunner, DaskSource  # noqa: E402
+from imvc.scale._dask_runner import DaskRunner  # noqa: E402
+from imvc.scale._dask_source import DaskSource  # noqa: E402
 from imvc.scale._dask_tasks import add_pairwise  # noqa: E402
 
 N = 1300

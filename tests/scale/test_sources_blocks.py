@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources_common import assert_pickles, assert_same, small_views
 
+from imvc.scale import BlockError
 from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
-from imvc.scale._source import BlockError
 from imvc.views import as_views
 
 

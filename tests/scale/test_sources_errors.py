@@ -10,8 +10,8 @@ import pytest
 import zarr
 from sources_common import small_views
 
+from imvc.scale import BlockError
 from imvc.scale._open import open_source
-from imvc.scale._source import BlockError
 from imvc.scale._view_rows import ObservedRows
 from imvc.views import as_views
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sources_common import assert_pickles, assert_same, small_views
 
 from imvc.io._row_reader import cut_rows
+from imvc.scale import ViewsSource, parse_bytes
 from imvc.scale._open import open_source
-from imvc.scale._source import ViewsSource, parse_bytes
 from imvc.scale._view_rows import ObservedRows
 from imvc.views import as_views
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from sources_common import assert_pickles, assert_same
 
 from imvc.io._parquet import ParquetRows
-from imvc.scale import _join_ids, _sort_rows
+from imvc.scale import BlockError, _join_ids, _rewrite
 from imvc.scale._open import open_source
-from imvc.scale._source import BlockError
 from imvc.scale._view_rows import ObservedRows
 from imvc.views import as_views
 
@@ -113,7 +112,7 @@ def test_a_rewritten_view_is_used_again_by_the_next_run(tmp_path, monkeypatch):
     tables = frames()
     paths = save_all(tmp_path, tables)
     first = open_source(paths, work_dir=tmp_path / "work")
-    monkeypatch.setattr(_sort_rows, "_deal", None)
+    monkeypatch.setattr(_rewrite, "_deal", None)
     second = open_source(paths, work_dir=tmp_path / "work")
     assert_same(second, as_views(tables))
     assert json.loads(json.dumps(first.fingerprint)) == second.fingerprint
@@ -130,7 +129,7 @@ def test_a_changed_table_in_memory_is_rewritten_anew(tmp_path):
 
 def test_many_buckets_sort_like_one(tmp_path, monkeypatch):
     tables = frames(n=60)
-    monkeypatch.setattr(_sort_rows, "_BUCKET_BYTES", 100)
+    monkeypatch.setattr(_rewrite, "_BUCKET_BYTES", 100)
     assert_same(open_source(save_all(tmp_path, tables)), as_views(tables))
 
 

@@ -3,13 +3,13 @@
 from imvc.io._errors import BlockError
 from imvc.io._parquet import ParquetRows
 from imvc.io._write_rows import save_rows
+from imvc.scale._block_plan import parse_bytes
 from imvc.scale._elsewhere import block_budget, data_plan
 from imvc.scale._folder import RunFolder
 from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
 from imvc.scale._progress import BlockProgress
 from imvc.scale._runner import (
-    BlockNumbers,
     KeptRows,
     RowArray,
     Runner,
@@ -26,7 +26,6 @@ from imvc.scale._source import (
     embed_rows,
     graph_rows,
     map_observed,
-    parse_bytes,
     row_statistics,
 )
 from imvc.scale._view_rows import ObservedRows
@@ -34,7 +33,6 @@ from imvc.scale._view_rows import ObservedRows
 __all__ = [
     "AnchorGraphs",
     "BlockError",
-    "BlockNumbers",
     "BlockProgress",
     "BlockSource",
     "Blocks",

@@ -4,15 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import scipy.sparse as sp
 
-from imvc.io._errors import one_line
-from imvc.scale._source import BlockError
+from imvc.io._errors import BlockError, one_line
 from imvc.views import IncompleteViews, count_nonfinite, read_only
 
-__all__ = ["as_block_error", "assemble_block", "check_rows", "refuse_uncovered"]
 
-
-def check_rows(X, wanted, strict, refuse, way_out, columns=None):
+def check_rows(X, wanted, strict, place, way_out, columns=None):
     """Which of the wanted rows are observed: all but those that are NaN throughout.
 
     Parameters
@@ -22,24 +20,26 @@ def check_rows(X, wanted, strict, refuse, way_out, columns=None):
         The other rows may contain anything.
     strict : bool
         Whether a row of NaN is an error too.
-    refuse : callable
-        Called with a row that cannot be used and the problem; raises.
+    place : callable
+        Row -> where it is, for the error about a row that cannot be used.
     way_out : str
         What to do about such a row, other than to mend it.
     columns : sequence of str, optional
     """
     n_nan, n_inf = count_nonfinite(X, wanted)
-    if n_inf.any():
-        row = int(np.flatnonzero(n_inf)[0])
-        refuse(row, f"infinite{_column(X, row, columns)}; replace it, or {way_out}.")
     missing = n_nan == X.shape[1]
-    partly = np.flatnonzero((n_nan > 0) & ~missing)
-    if len(partly):
-        row = int(partly[0])
-        refuse(row, f"partly NaN{_column(X, row, columns)}; fill it in, or {way_out}.")
+    for bad, what, remedy in (
+        (n_inf > 0, "infinite", "replace it"),
+        ((n_nan > 0) & ~missing, "partly NaN", "fill it in"),
+    ):
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            problem = f"{what}{_column(X, row, columns)}; {remedy}, or {way_out}."
+            raise BlockError(f"{place(row)}: {problem}")
     if strict and missing.any():
         row = int(np.flatnonzero(missing)[0])
-        refuse(row, f"all NaN, but said to be observed; {way_out}.")
+        problem = f"all NaN, but said to be observed; {way_out}."
+        raise BlockError(f"{place(row)}: {problem}")
     return wanted & ~missing
 
 
@@ -65,19 +65,36 @@ def refuse_uncovered(mask, i, start, id_text=lambda sample: ""):
         )
 
 
-def assemble_block(source, i, parts, id_text=lambda sample: ""):
-    """Block `i` of a source from (array, positions, observed) of every view."""
+def absent_view(n, width, dtype, sparse=False):
+    """Array, positions and observed samples of a view that none of `n` samples has."""
+    X = sp.csr_array((0, width), dtype=dtype) if sparse else np.empty((0, width), dtype)
+    return X, np.full(n, -1, np.int64), np.zeros(n, bool)
+
+
+def assemble_block(schema, i, start, parts, id_text=lambda sample: ""):
+    """Block `i` from array, positions and observed samples of every view."""
     arrays, positions, columns = zip(*parts)
     mask = np.column_stack(columns)
-    refuse_uncovered(mask, i, int(source.starts[i]), id_text)
+    refuse_uncovered(mask, i, start, id_text)
     return IncompleteViews(
         arrays=arrays,
         mask=read_only(mask),
-        names=source.names,
+        names=schema.names,
         positions=positions,
         sample_ids=None,
-        feature_names=source.feature_names,
+        feature_names=schema.feature_names,
     )
+
+
+def as_booleans(mask, label, i, start, problem):
+    """The mask of a block, whose other values than 0 and 1 are an error."""
+    if mask.dtype == bool:
+        return mask
+    odd = np.flatnonzero(((mask != 0) & (mask != 1)).any(axis=1))
+    if len(odd):
+        row = start + int(odd[0])
+        raise BlockError(f"{label}, block {i}, row {row}: {problem}")
+    return mask.astype(bool)
 
 
 @contextmanager

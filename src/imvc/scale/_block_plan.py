@@ -1,11 +1,10 @@
-"""How many samples make a block, and where blocks start."""
+"""How many samples make a block, and where blocks start: a budget of bytes in rows."""
+
+import re
 
 import numpy as np
 
 from imvc.io._row_reader import cut_rows
-from imvc.scale._source import parse_bytes
-
-__all__ = ["block_rows", "plan_blocks"]
 
 _MOST_ROWS = 1 << 16  # results of a block grow with its rows, however narrow they are
 _DEFAULT_BYTES = 64 * 2**20
@@ -13,17 +12,14 @@ _FEWEST_ROWS = 256  # of a block: below, a pass is all overhead
 # A runner holds a few blocks, their casts and results, and the interpreter itself.
 _BUDGET_SHARE = 12
 _FINE = 64  # chunks this many times smaller than a block need no alignment
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def block_rows(row_bytes, memory_budget=None):
-    """Most samples of a block.
+    """Most samples of a block, each of so many bytes over all views.
 
-    Parameters
-    ----------
-    row_bytes : float
-        Data of one sample, over all views.
-    memory_budget : int or str, optional
-        Memory of the whole fit; a block holds about a twelfth of it.
+    `memory_budget` is that of the whole fit; a block holds about a twelfth of it.
     """
     if memory_budget is None:
         share = max(_DEFAULT_BYTES, _FEWEST_ROWS * row_bytes)
@@ -40,15 +36,11 @@ def block_rows(row_bytes, memory_budget=None):
 
 
 def plan_blocks(n, rows, boundaries):
-    """First sample of every block, and the number of samples.
+    """First sample of every block, and the number `n` of samples.
 
-    Parameters
-    ----------
-    n, rows : int
-        Samples, and most samples of a block.
-    boundaries : list of ndarray
-        Per view that is stored in chunks, the samples at which chunks start. Blocks
-        start there, so that no chunk is unpacked twice in one pass.
+    A block has at most `rows` samples. `boundaries` has, per view that is stored in
+    chunks, the samples at which chunks start: blocks start there, so that no chunk is
+    unpacked twice in one pass.
     """
     common = None
     for own in boundaries:
@@ -59,3 +51,39 @@ def plan_blocks(n, rows, boundaries):
             if common is None or np.diff(both).max(initial=1) <= rows:
                 common = both
     return cut_rows(n, rows, common)
+
+
+def parse_bytes(size: int | str, name: str = "memory_budget") -> int:
+    """Bytes of a size like ``"512MiB"``, ``"2 GB"`` or ``1_000_000``.
+
+    Parameters
+    ----------
+    size : int or str
+        Units: B, kB, MB, GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (of 1024).
+    name : str
+        The parameter, for the error.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> parse_bytes("1.5GiB")
+    1610612736
+    """
+    if isinstance(size, int | np.integer) and not isinstance(size, bool) and size > 0:
+        return int(size)
+    if isinstance(size, str):
+        pattern = r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?\s*"
+        found = re.fullmatch(pattern, size.replace("_", ""), re.IGNORECASE)
+        if found:
+            number, letter, binary = found.groups()
+            units = _BINARY_UNITS if binary else _UNITS
+            n_bytes = int(float(number) * units[letter.upper()])
+            if n_bytes > 0:
+                return n_bytes
+    raise ValueError(
+        f"{name}={size!r} is no size; pass a number of bytes or text like '512MiB' "
+        "or '2GB'."
+    )

@@ -14,39 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from imvc.scale._dask_source import (
-    dask_base,
-    derived_block,
-    derived_mask,
-    rebased,
-    take_ranked,
-)
+from imvc.scale._dask_source import dask_base, derived, rebased, take_ranked
 from imvc.scale._dask_tasks import (
     Job,
     Stack,
     add_pairwise,
     collect_piece,
-    few_samples,
-    first_of,
     join_lists,
     ranked_rows,
     rows_piece,
-    second_of,
     total_piece,
     unpack,
 )
-from imvc.scale._runner import (
-    BlockNumbers,
-    KeptRows,
-    Runner,
-    SourceBlocks,
-    SourceMasks,
-    cut_by_block,
-    stack_rows,
-)
-from imvc.views import stack_samples
-
-__all__ = ["DaskRunner"]
+from imvc.scale._runner import KeptRows, Runner, SourceItems
 
 _PIECES_PER_THREAD = 4  # few tasks for the scheduler, enough to keep all workers busy
 _FAN_IN = 8  # results that one task adds; a power of two, like the blocks of a piece
@@ -65,13 +45,10 @@ class DaskRunner(Runner):
     source : BlockSource
         A DaskSource, or one that every worker can read.
     client : distributed.Client
-    map : callable
-        Of `threaded_map`, for what is computed here.
+    map, prefix : as in `Runner`
     folder : RunFolder, optional
         In a folder that all workers share. Finished stages are saved there, and so
         are embedding and labels.
-    prefix : str
-        Before the names of what is saved.
     piece : int, optional
         Blocks of a piece, a power of two; by default by the number of threads.
     """
@@ -79,9 +56,8 @@ class DaskRunner(Runner):
     keeps_rows_here = False
 
     def __init__(self, source, client, map, folder=None, prefix="", piece=None):
-        super().__init__(source)
-        self._client, self._map = client, map
-        self._folder, self._prefix = folder, prefix
+        super().__init__(source, map, folder, prefix)
+        self._client = client
         self.piece = self._piece_size() if piece is None else piece
 
     def _piece_size(self):
@@ -91,18 +67,10 @@ class DaskRunner(Runner):
             size *= 2
         return size
 
-    def map(self, function, items):
-        return self._map(function, items)
-
-    def resume(self, name, compute):
-        if self._folder is None:
-            return compute()
-        return self._folder.resume(self._prefix + name, compute)
-
     def for_source(self, source, prefix):
         prefix = self._prefix + prefix
         return DaskRunner(
-            source, self._client, self._map, self._folder, prefix, self.piece
+            source, self._client, self.map, self.folder, prefix, self.piece
         )
 
     def collect(self, function, *inputs, at=None):
@@ -119,7 +87,7 @@ class DaskRunner(Runner):
             tasks = self._tasks(label, total_piece, job)
             return self._gather(label, [self._tree(tasks)])[0]
 
-        return add_up() if name is None else self.resume(name, add_up)
+        return self.resume(name, add_up)
 
     def keep(self, name, function, *inputs):
         def make():
@@ -133,8 +101,8 @@ class DaskRunner(Runner):
 
     def rows_and_total(self, name, function, *inputs, width, dtype):
         starts, stack = self.source.starts, None
-        if name is not None and self._folder is not None:
-            stack = Stack(self._folder.path / f"{self._prefix}{name}.stack")
+        if name is not None and self.folder is not None:
+            stack = Stack(self.folder.path / f"{self._prefix}{name}.stack")
         items: Any = stack  # of an earlier run, where there is one
 
         def work():
@@ -142,14 +110,15 @@ class DaskRunner(Runner):
             if stack is not None:
                 stack.prepare(starts, width, dtype)
             job = Job(function, inputs, stack, np.dtype(dtype))
+            part = _delayed(getitem)
             pairs = self._tasks(name or "rows", rows_piece, job)
-            total = self._tree([_delayed(second_of)(pair) for pair in pairs])
-            kept = self._pieces([_delayed(first_of)(pair) for pair in pairs])
+            kept = self._pieces([part(pair, 0) for pair in pairs])
+            total = self._tree([part(pair, 1) for pair in pairs])
             *futures, total = self._compute(name or "rows", [*kept, total])
             items = Kept(self, lambda: futures, stack, width, dtype)
             return self._wait(name or "rows", [total])[0]
 
-        summary = work() if name is None else self.resume(name, work)
+        summary = self.resume(name, work)
         return KeptRows(self, items, starts), summary
 
     def array(self, rows):
@@ -167,23 +136,15 @@ class DaskRunner(Runner):
             ]
         )
 
-    def observed_rows(self, v, ranks=None):
+    def take_ranked(self, v, at):
         base = dask_base(self.source)
         if base is None:
-            return super().observed_rows(v, ranks)
-        ends = np.cumsum(self.surveyed.observed[:, v])
-        ranks = np.arange(ends[-1]) if ranks is None else ranks
-        at = cut_by_block(ranks, np.append(0, ends))
+            return super().take_ranked(v, at)
         if base is not self.source:
-            pick = partial(ranked_rows, v=v)
-            return stack_rows(self.collect(pick, self.blocks, at=at))
-        pick = partial(take_ranked, v=v, about=base.about_view(v))
-        chunks = ArrayTasks(partial(base.chunk_task, v=v))  # of this view only
-        return stack_rows(self.collect(pick, self.masks, chunks, BlockNumbers(), at=at))
-
-    def samples(self, numbers):
-        at = cut_by_block(numbers, self.source.starts)
-        return stack_samples(self.collect(few_samples, self.blocks, at=at))
+            return self.collect(partial(ranked_rows, v=v), self.blocks, at=at)
+        pick = partial(take_ranked, starts=base.starts, about=base.about, v=v)
+        chunks = ArrayTasks(partial(base.chunk, v))  # of this view only
+        return self.collect(pick, self.masks, chunks, range(self.n_blocks), at=at)
 
     def _tasks(self, label, task, job, at=None):
         """Delayed results of a job, one per piece; per block where chunks come in."""
@@ -200,10 +161,8 @@ class DaskRunner(Runner):
             if at is not None:
                 items = [(i, at[i]) for i in blocks if i in at]
             if items:
-                order, local = (
-                    _dumps((first, items)),
-                    [x.part(first, size) for x in come],
-                )
+                order = _dumps((first, items))
+                local = [x.part(first, size) for x in come]
                 tasks.append(run(job, order, *local, dask_key_name=(label, first)))
         return tasks
 
@@ -255,13 +214,13 @@ class DaskRunner(Runner):
             ) from error
 
     def _left(self):
-        if self._folder is None:
+        if self.folder is None:
             return (
                 "Nothing was saved, since work_dir was not given: with work_dir, a "
                 "folder that all workers share, a new fit goes on from there."
             )
         return (
-            f"Finished stages are saved in work_dir={str(self._folder.path)!r}: "
+            f"Finished stages are saved in work_dir={str(self.folder.path)!r}: "
             "connect to a new cluster and run the same fit again, and it goes on from "
             "there."
         )
@@ -305,15 +264,9 @@ class Kept:
 
 @dataclass(frozen=True, eq=False)
 class ArrayTasks:
-    """Blocks that chunks of Dask arrays make, as inputs.
+    """Blocks that chunks of Dask arrays make, as inputs."""
 
-    Parameters
-    ----------
-    task : callable
-        Number of the block -> Delayed.
-    """
-
-    task: Any
+    task: Any  # number of the block -> Delayed
 
     def part(self, first, size):
         return [self.task(first)]
@@ -324,17 +277,14 @@ _COME = (Kept, ArrayTasks)  # inputs whose values come with the task
 
 def _as_tasks(x):
     """Inputs that chunks make; all others as they are."""
-    if not isinstance(x, SourceBlocks | SourceMasks):
-        return x
-    source, base = x.source, dask_base(x.source)
+    base = dask_base(x.source) if isinstance(x, SourceItems) else None
     if base is None:
         return x
-    masks = isinstance(x, SourceMasks)
-    task = base.mask_task if masks else base.block_task
-    if source is base:
+    task = base.mask_task if x.what == "mask" else base.block_task
+    if x.source is base:
         return ArrayTasks(task)
-    derive = partial(derived_mask if masks else derived_block, rebased(source, None))
-    return ArrayTasks(lambda i: _delayed(derive)(i, task(i)))
+    derive = partial(derived, source=rebased(x.source, None), what=x.what)
+    return ArrayTasks(lambda i: _delayed(derive)(task(i), i))
 
 
 def _packed(job, label):

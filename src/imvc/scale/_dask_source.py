@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.scale._block_checks import check_rows, refuse_uncovered
-from imvc.scale._source import BlockError, BlockSource
+from imvc.scale._block_checks import (
+    absent_view,
+    as_booleans,
+    assemble_block,
+    check_rows,
+    refuse_uncovered,
+)
+from imvc.scale._source import BlockSource
 from imvc.views import (
     IncompleteViews,
     ViewSchema,
@@ -17,15 +23,6 @@ from imvc.views import (
     named_entries,
     read_only,
 )
-
-__all__ = [
-    "DaskSource",
-    "dask_base",
-    "derived_block",
-    "derived_mask",
-    "rebased",
-    "take_ranked",
-]
 
 
 class DaskSource(BlockSource):
@@ -59,15 +56,20 @@ class DaskSource(BlockSource):
         self.names = tuple(names if like is None else like.names)
         self.feature_names = (None,) * len(self.names)
         arrays = [given.get(name) for name in self.names]
-        self._arrays = [None if X is None else X.rechunk((rows, -1)) for X in arrays]
-        self.n_features = _widths(self._arrays, like)
+        widths = [0] * len(arrays) if like is None else like.n_features
+        self.n_features = tuple(
+            int(width if X is None else X.shape[1]) for X, width in zip(arrays, widths)
+        )
         # A view that nobody has leaves the type to the others.
-        self._dtypes = tuple(
+        dtypes = tuple(
             np.dtype(np.float32) if X is None else float_dtype(X.dtype) for X in arrays
         )
-        self.dtype = np.result_type(*self._dtypes)
+        self.dtype = np.result_type(*dtypes)
+        present = tuple(X is not None for X in arrays)
+        self.about = AboutViews(self.schema, dtypes, present)
         columns = [names.index(name) if name in names else 0 for name in self.names]
-        self._mask = _mask_array(mask, rows, len(names), columns)
+        self._arrays = [None if X is None else X.rechunk((rows, -1)) for X in arrays]
+        self._arrays.append(_mask_array(mask, rows, len(names), columns))
         self._tasks: dict = {}
         for v, X in enumerate(arrays):
             if X is not None and like is not None:
@@ -76,58 +78,40 @@ class DaskSource(BlockSource):
     @property
     def fingerprint(self) -> dict[str, Any]:
         # Dask names an array by a checksum of how it is made.
-        arrays = [*self._arrays, self._mask]
         return {
             "kind": "dask",
             "n_samples": self.n_samples,
-            "arrays": [None if X is None else str(X.name) for X in arrays],
+            "arrays": [None if X is None else str(X.name) for X in self._arrays],
         }
 
     def __getstate__(self) -> dict:
         return {**vars(self), "_tasks": {}}
 
-    def _chunks(self, which: int) -> Any:
-        """Delayed chunks of a view, or (-1) of the mask; their graph is made once."""
-        if which not in self._tasks:
-            X = self._mask if which < 0 else self._arrays[which]
-            none = [None] * self.n_blocks
-            self._tasks[which] = none if X is None else X.to_delayed().ravel().tolist()
-        return self._tasks[which]
+    def chunk(self, v: int, i: int) -> Any:
+        """Delayed rows of a view of a block as they are, missing ones included.
+
+        View -1 is the mask. None where there is no such view or mask.
+        """
+        X = self._arrays[v]
+        if X is not None and v not in self._tasks:  # the graph is made once
+            self._tasks[v] = X.to_delayed().ravel().tolist()
+        return None if X is None else self._tasks[v][i]
 
     def block_task(self, i: int) -> Any:
         """Delayed IncompleteViews of a block."""
         from dask import delayed
 
-        parts = [self._chunks(v)[i] for v in range(self.n_views)]
-        about = (i, int(self.starts[i]), int(self.starts[i + 1]))
-        make = delayed(make_block, name="block", pure=False)
-        return make(about, self._about_views(), self._chunks(-1)[i], *parts)
+        chunks = [self.chunk(v, i) for v in range(-1, self.n_views)]
+        return delayed(self.about.block, pure=False)(i, *self.span(i), *chunks)
 
     def mask_task(self, i: int) -> Any:
         """Delayed mask of a block; reads the views only if there is no mask."""
         from dask import delayed
 
-        if self._mask is None:
-            return delayed(mask_of, pure=False)(self.block_task(i))
-        about = (i, int(self.starts[i]))
-        read = delayed(given_mask, name="mask", pure=False)
-        return read(about, self._present(), self._chunks(-1)[i])
-
-    def chunk_task(self, i: int, v: int) -> Any:
-        """Delayed rows of one view of a block as they are, missing ones included."""
-        return self._chunks(v)[i]
-
-    def about_view(self, v: int) -> dict:
-        """What `take_local` has to know about a view."""
-        name, dtype = self.names[v], self._dtypes[v]
-        return {"starts": self.starts, "name": name, "dtype": dtype}
-
-    def _about_views(self) -> tuple:
-        widths = tuple(int(width) for width in self.n_features)
-        return self.names, widths, tuple(dtype.str for dtype in self._dtypes)
-
-    def _present(self) -> tuple:
-        return tuple(X is not None for X in self._arrays)
+        allowed = self.chunk(-1, i)
+        if allowed is None:
+            return self.block_task(i).mask
+        return delayed(self.about.mask, pure=False)(i, int(self.starts[i]), allowed)
 
     def block(self, i: int) -> IncompleteViews:
         return self.block_task(i).compute(scheduler="synchronous")
@@ -136,77 +120,76 @@ class DaskSource(BlockSource):
         return self.mask_task(i).compute(scheduler="synchronous")
 
     def rows(self, i: int, v: int, local: np.ndarray) -> Any:
-        X = self.chunk_task(i, v).compute(scheduler="synchronous")
-        return take_local(X, local, i, **self.about_view(v))
+        X = self.chunk(v, i).compute(scheduler="synchronous")
+        return self.about.take(X, v, i, self.starts[i], local)
 
 
-def make_block(about, views, allowed, *parts):
-    """IncompleteViews of a block, checked.
+@dataclass(frozen=True)
+class AboutViews:
+    """What workers have to know of the views to make checked blocks of their chunks."""
 
-    Parameters
-    ----------
-    about : tuple
-        Number of the block, its first sample and the one after its last.
-    views : tuple
-        Names, widths and types of the views.
-    allowed : ndarray or None
-        What the user's mask says.
-    parts : ndarray, sparse matrix or None
-        Rows of every view.
-    """
-    i, start, stop = about
-    names, widths, dtypes = views
-    if allowed is not None:
-        allowed = _zeros_and_ones(allowed, i, start)
-    arrays: list = []
-    positions: list = []
-    mask = np.zeros((stop - start, len(names)), bool)
-    for v, (name, width, dtype, X) in enumerate(zip(names, widths, dtypes, parts)):
-        if X is None:
-            arrays.append(np.empty((0, width), dtype))
-            positions.append(np.full(stop - start, -1, np.int64))
-            continue
-        X = (sp.csr_array(X) if sp.issparse(X) else np.asarray(X)).astype(
-            dtype, copy=False
-        )
-        wanted = np.ones(stop - start, bool) if allowed is None else allowed[:, v]
-        strict = allowed is not None
-        mask[:, v] = _check(X, wanted, strict, name, i, range(start, stop))
-        arrays.append(X)
-        positions.append(None)
-    refuse_uncovered(mask, i, start)
-    return IncompleteViews(
-        arrays=tuple(arrays),
-        mask=read_only(mask),
-        names=names,
-        positions=tuple(positions),
-        sample_ids=None,
-        feature_names=(None,) * len(names),
-    )
+    schema: ViewSchema
+    dtypes: tuple[np.dtype, ...]  # float32 or float64
+    present: tuple[bool, ...]
 
+    def block(self, i, start, stop, allowed, *chunks):
+        """IncompleteViews of block ``i``: samples ``start`` to ``stop - 1``, checked.
 
-def mask_of(views):
-    return views.mask
+        ``allowed`` is what the user's mask says, or None; the chunks are rows of every
+        view, or None.
+        """
+        wanted = np.ones((stop - start, len(chunks)), bool)
+        if allowed is not None:
+            wanted = _booleans(allowed, i, start)
+        parts = []
+        for v, X in enumerate(chunks):
+            if X is None:
+                width = self.schema.n_features[v]
+                parts.append(absent_view(stop - start, width, self.dtypes[v]))
+            else:
+                X = _rows(X).astype(self.dtypes[v], copy=False)
+                strict, samples = allowed is not None, range(start, stop)
+                seen = self._check(X, v, wanted[:, v], strict, i, samples)
+                parts.append((X, None, seen))
+        return assemble_block(self.schema, i, start, parts)
 
+    def mask(self, i, start, allowed):
+        """The user's mask of a block; no sample has a view that is not there."""
+        mask = _booleans(allowed, i, start) & np.array(self.present)
+        refuse_uncovered(mask, i, start)
+        return read_only(mask)
 
-def given_mask(about, present, allowed):
-    """The user's mask of a block; no sample has a view that is not there."""
-    mask = _zeros_and_ones(allowed, *about) & np.array(present)
-    refuse_uncovered(mask, *about)
-    return read_only(mask)
+    def take(self, X, v, i, start, local):
+        """Some rows of a chunk, all said to be observed."""
+        X = _rows(X)[local].astype(self.dtypes[v], copy=False)
+        self._check(X, v, np.ones(len(local), bool), True, i, start + local)
+        return X
+
+    def _check(self, X, v, wanted, strict, i, samples):
+        """`check_rows` of rows whose samples are known."""
+        way_out = "mark the sample as missing in mask"
+        if not strict:
+            way_out = f"make the whole row NaN, or {way_out}"
+
+        def place(row):
+            return f"view {self.schema.names[v]!r}, block {i}, row {samples[row]}"
+
+        return check_rows(X, wanted, strict, place, way_out)
 
 
-def take_local(X, local, i, starts, name, dtype):
-    """Some rows of a chunk, all said to be observed."""
-    X = (sp.csr_array(X) if sp.issparse(X) else np.asarray(X))[local]
-    X = X.astype(dtype, copy=False)
-    _check(X, np.ones(len(local), bool), True, name, i, starts[i] + local)
-    return X
+def _rows(X):
+    return sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
 
 
-def take_ranked(mask, X, i, ranks, v, about):
+def _booleans(mask, i, start):
+    problem = "values other than 0 and 1; pass True where a sample is observed."
+    return as_booleans(np.asarray(mask), "mask", i, start, problem)
+
+
+def take_ranked(mask, X, i, ranks, starts, about, v):
     """Rows of a chunk by their rank among the observed ones of view ``v``."""
-    return take_local(X, np.flatnonzero(mask[:, v])[ranks], i, **about)
+    local = np.flatnonzero(mask[:, v])[ranks]
+    return about.take(X, v, i, starts[i], local)
 
 
 def dask_base(source):
@@ -227,51 +210,19 @@ def rebased(source, base):
 
 @dataclass(frozen=True)
 class OneBlock:
-    """What stands for a DaskSource where one of its blocks is at hand."""
+    """Stands for a DaskSource where its block, or the mask of it, is at hand."""
 
-    views: Any = None
-    seen: Any = None
+    value: Any
 
     def block(self, i: int) -> Any:
-        return self.views
+        return self.value
 
-    def mask(self, i: int) -> Any:
-        return self.seen
-
-
-def derived_block(source, i, views):
-    """Block of a source whose DaskSource was left behind."""
-    return rebased(source, OneBlock(views=views)).block(i)
+    mask = block
 
 
-def derived_mask(source, i, mask):
-    return rebased(source, OneBlock(seen=mask)).mask(i)
-
-
-def _check(X, wanted, strict, name, i, samples):
-    """`check_rows` of rows whose samples are known."""
-
-    def refuse(row, problem):
-        raise BlockError(f"view {name!r}, block {i}, row {samples[row]}: {problem}")
-
-    way_out = "mark the sample as missing in mask"
-    if not strict:
-        way_out = f"make the whole row NaN, or {way_out}"
-    return check_rows(X, wanted, strict, refuse, way_out)
-
-
-def _zeros_and_ones(allowed, i, start):
-    allowed = np.asarray(allowed)
-    if allowed.dtype == bool:
-        return allowed
-    odd = ((allowed != 0) & (allowed != 1)).any(axis=1)
-    if odd.any():
-        row = start + int(np.flatnonzero(odd)[0])
-        raise BlockError(
-            f"mask, block {i}, row {row}: values other than 0 and 1; pass True where a "
-            "sample is observed."
-        )
-    return allowed.astype(bool)
+def derived(value, i, source, what):
+    """Block or mask of a source whose DaskSource was left behind, from that of it."""
+    return getattr(rebased(source, OneBlock(value)), what)(i)
 
 
 def _checked(X, label):
@@ -311,11 +262,6 @@ def _common_rows(given):
         raise ValueError("views have no samples; pass at least one row.")
     widest = max(given.values(), key=lambda X: X.shape[1] * X.dtype.itemsize)
     return widest.chunks[0]
-
-
-def _widths(arrays, like):
-    old = [0] * len(arrays) if like is None else like.n_features
-    return tuple(int(w if X is None else X.shape[1]) for X, w in zip(arrays, old))
 
 
 def _mask_array(mask, rows, n_views, columns):

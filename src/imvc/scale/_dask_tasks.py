@@ -18,43 +18,17 @@ from threadpoolctl import ThreadpoolController
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
 from imvc.scale._source import GraphRows
-from imvc.views import IncompleteViews, stack_samples
-
-__all__ = [
-    "Job",
-    "Stack",
-    "add_pairwise",
-    "collect_piece",
-    "few_samples",
-    "first_of",
-    "join_lists",
-    "ranked_rows",
-    "rows_piece",
-    "second_of",
-    "total_piece",
-    "unpack",
-]
+from imvc.views import IncompleteViews
 
 
 @dataclass(frozen=True)
 class Job:
-    """A block function, and what workers read of its inputs by themselves.
-
-    Parameters
-    ----------
-    function : callable
-    inputs : tuple
-        Indexed by the number of the block; None: values come with the task.
-    stack : Stack, optional
-        Where rows are written.
-    dtype : dtype, optional
-        Of the rows.
-    """
+    """A block function, and what workers read of its inputs by themselves."""
 
     function: Any
-    inputs: tuple
-    stack: Any = None
-    dtype: Any = None
+    inputs: tuple  # indexed by the number of the block; None: they come with the task
+    stack: Any = None  # where rows are written
+    dtype: Any = None  # of the rows
 
     def call(self, i, first, local, *more):
         """The function of block ``i`` of a piece that starts at block ``first``."""
@@ -71,13 +45,8 @@ def unpack(data):
 def collect_piece(job, order, *local):
     """Results of the blocks of a piece, as a list.
 
-    Parameters
-    ----------
-    job : Job or bytes
-    order : tuple or bytes
-        First block, and the blocks to visit as tuples of a number and arguments.
-    local : lists
-        Inputs that came with the task, one entry per block of the piece.
+    ``order`` has the first block, and the blocks to visit as tuples of a number and
+    arguments; ``local`` the inputs that came with the task, lists over the piece.
     """
     return list(_results(job, order, local))
 
@@ -144,21 +113,8 @@ def add_pairwise(results):
     return total
 
 
-def first_of(pair):
-    return pair[0]
-
-
-def second_of(pair):
-    return pair[1]
-
-
 def join_lists(lists):
     return [item for own in lists for item in own]
-
-
-def few_samples(views, local):
-    """Some samples without the rest of their block."""
-    return stack_samples([views.select(local)])
 
 
 def ranked_rows(views, ranks, v):

@@ -1,19 +1,23 @@
 """The runner for data that are not just arrays in memory: files, blocks, clusters."""
 
 import hashlib
+import sys
 import tempfile
 from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 from joblib import effective_n_jobs
 
+from imvc.scale._block_plan import parse_bytes
+from imvc.scale._dask_runner import DaskRunner
+from imvc.scale._dask_source import DaskSource
 from imvc.scale._folder import RunFolder
 from imvc.scale._open import open_source
 from imvc.scale._runner import ThreadRunner, threaded_map
-from imvc.scale._source import parse_bytes
 
-__all__ = ["block_budget", "data_plan", "has_dask_arrays", "open_elsewhere"]
+_LARGEST_MASK = 64 * 2**20  # bytes that may go to every worker
 
 
 @contextmanager
@@ -39,42 +43,35 @@ def open_elsewhere(
     work_dir : path-like, optional
         Folder for what is kept of data that are not in memory.
     client : distributed.Client, optional
+        For Dask arrays by default the current one.
     plan : dict, optional
         What identifies the run, beside the data, in JSON's types.
     """
-    if client is not None or has_dask_arrays(Xs):
-        from imvc.scale._dask import DaskSource, dask_runner
-
-        with dask_runner(
-            Xs,
-            mask,
-            like=like,
-            client=client,
-            n_jobs=n_jobs,
-            memory_budget=memory_budget,
-            work_dir=work_dir,
-            plan=plan,
-        ) as runner:
-            if runner is not None:
-                yield runner
-                return
-        # Dask arrays without a cluster: threads read them chunk by chunk.
-        Xs, mask = DaskSource(Xs, mask, like), None
-    source = open_source(
-        Xs,
-        mask,
-        memory_budget=block_budget(memory_budget, n_jobs),
-        work_dir=work_dir,
-        like=like,
-    )
+    dask = has_dask_arrays(Xs)
+    if client is None and dask:
+        client = _current_client()
+    if client is None:
+        if dask:  # without a cluster threads read them chunk by chunk
+            Xs, mask = DaskSource(Xs, mask, like), None
+        budget = block_budget(memory_budget, n_jobs)
+        source = open_source(
+            Xs, mask, memory_budget=budget, work_dir=work_dir, like=like
+        )
+    else:
+        _check_client(client)
+        work_dir = None if work_dir is None else Path(work_dir).absolute()
+        source = _open_for_workers(Xs, mask, like, memory_budget, work_dir)
     folder = None
     if work_dir is not None:
         folder = RunFolder(work_dir, {**(plan or {}), **data_plan(source)})
-    elif not source.in_memory or memory_budget is not None:
+    elif client is None and (not source.in_memory or memory_budget is not None):
         folder = RunFolder(tempfile.TemporaryDirectory(prefix="imvc-"), {})
     try:
         with threaded_map(n_jobs) as map:
-            yield ThreadRunner(source, map, folder, progress)
+            if client is None:
+                yield ThreadRunner(source, map, folder, progress)
+            else:
+                yield DaskRunner(source, client, map, folder)
     finally:
         if folder is not None:
             folder.release()
@@ -106,3 +103,55 @@ def has_dask_arrays(Xs):
     return isinstance(Xs, list | tuple | dict) and any(
         type(X).__module__.partition(".")[0] == "dask" for X in entries
     )
+
+
+def _current_client():
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import Client
+
+    try:
+        return Client.current()
+    except ValueError:
+        return None
+
+
+def _check_client(client):
+    if not hasattr(client, "nthreads") or not hasattr(client, "compute"):
+        raise TypeError(
+            f"client is a {type(client).__name__}; pass a distributed.Client."
+        )
+    if client.asynchronous:
+        raise ValueError(
+            "client is asynchronous; make it with Client(..., asynchronous=False)."
+        )
+    if client.status != "running":
+        raise ValueError(
+            f"client is {client.status}; connect to a cluster: Client(address)."
+        )
+
+
+def _open_for_workers(Xs, mask, like, memory_budget, work_dir):
+    """A source that workers can read."""
+    if has_dask_arrays(Xs):
+        return DaskSource(Xs, mask, like)
+    if isinstance(mask, np.ndarray) and mask.nbytes > _LARGEST_MASK:
+        raise ValueError(
+            f"mask has {mask.nbytes} bytes in memory, which would go to every worker; "
+            "save it with np.save and pass the path."
+        )
+    source = open_source(
+        Xs, mask, memory_budget=memory_budget, work_dir=work_dir, like=like
+    )
+    if source.in_memory:
+        raise ValueError(
+            "client was given with views in the memory of this process, all of which "
+            "would have to go through the scheduler; leave client out, or pass Dask "
+            "arrays, zarr arrays or paths that workers can read."
+        )
+    if getattr(getattr(source, "_keep", None), "_temporary", None) is not None:
+        raise ValueError(
+            "these views had to be rewritten, in a temporary folder that workers may "
+            "not see; pass work_dir, a folder that all machines share."
+        )
+    return source

@@ -1,19 +1,19 @@
 """A folder that keeps what does not fit into memory, and lets a killed run go on."""
 
 import json
+import math
 import os
 import tempfile
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from imvc._files import atomic_write
+from imvc.io._npy import write_header
+from imvc.kernels._patterns import PatternGrams
 from imvc.scale._source import GraphRows
-from imvc.scale._state import load_state, read_arrays, save_state, write_arrays
-
-__all__ = ["RunFolder"]
 
 _PLAN = "plan.json"
 
@@ -125,12 +125,18 @@ class BlockFiles:
         arrays = item.to_arrays() if isinstance(item, GraphRows) else [item]
         # No fsync: a killed process loses nothing, and these can be made again.
         with open(partial, "wb") as handle:
-            write_arrays(handle, arrays)
+            for array in arrays:
+                _write_array(handle, array)
         os.replace(partial, file)
 
     def __getitem__(self, i):
+        arrays = []
         try:
-            arrays = read_arrays(self._file(i))
+            with open(self._file(i), "rb") as file:
+                size = file.seek(0, 2)
+                file.seek(0)
+                while file.tell() < size:
+                    arrays.append(np.lib.format.read_array(file, allow_pickle=False))
         except (ValueError, EOFError) as error:
             raise ValueError(
                 f"{self._file(i)} is damaged; delete the folder and start again."
@@ -145,17 +151,9 @@ class RowFile:
     """
 
     def __init__(self, path, starts, width, dtype):
-        self._path, self._starts = path, starts
-        self._dtype = np.dtype(dtype)
-        self._width = width = None if width is None else int(width)
-        shape = (int(starts[-1]),) if width is None else (int(starts[-1]), width)
-        header = {
-            "descr": np.lib.format.dtype_to_descr(self._dtype),
-            "fortran_order": False,
-            "shape": shape,
-        }
-        self._header: Any = header
-        self._row_bytes = self._dtype.itemsize * (1 if width is None else width)
+        self._path, self._starts, self._dtype = path, starts, np.dtype(dtype)
+        self._tail = () if width is None else (int(width),)
+        self._row_bytes = self._dtype.itemsize * math.prod(self._tail)
         self._size = int(starts[-1]) * self._row_bytes
         self._offset = 0
 
@@ -164,7 +162,7 @@ class RowFile:
         """Blocks are written inside; the file then takes its name whole."""
         self._partial = self._path.with_suffix(".partial")
         with open(self._partial, "wb") as handle:
-            np.lib.format.write_array_header_1_0(handle, self._header)
+            write_header(handle, self._dtype, (int(self._starts[-1]), *self._tail))
             self._offset = handle.tell()
             handle.truncate(self._offset + self._size)
             handle.flush()
@@ -183,20 +181,69 @@ class RowFile:
 
     def __getitem__(self, i):
         start, stop = int(self._starts[i]), int(self._starts[i + 1])
-        columns = 1 if self._width is None else self._width
+        if not self._offset:  # an earlier run wrote the file
+            self._offset = self._path.stat().st_size - self._size
         rows = np.fromfile(
             self._path,
             self._dtype,
-            (stop - start) * columns,
-            offset=self._data_offset() + start * self._row_bytes,
+            (stop - start) * math.prod(self._tail),
+            offset=self._offset + start * self._row_bytes,
         )
-        return rows if self._width is None else rows.reshape(-1, columns)
-
-    def _data_offset(self):
-        if not self._offset:
-            self._offset = self._path.stat().st_size - self._size
-        return self._offset
+        return rows.reshape(-1, *self._tail)
 
     def array(self):
         """Labels as an array; rows of several columns mapped from the file."""
-        return np.load(self._path, mmap_mode=None if self._width is None else "r")
+        return np.load(self._path, mmap_mode="r" if self._tail else None)
+
+
+def save_state(path, value):
+    """Write nested tuples, lists, dicts, numbers, text and arrays, atomically."""
+    arrays: list = []
+    tree = _plain(value, arrays)
+    with (
+        atomic_write(path) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        archive.writestr("tree.json", json.dumps(tree))
+        for i, array in enumerate(arrays):
+            with archive.open(f"{i}.npy", "w", force_zip64=True) as member:
+                _write_array(member, array)
+
+
+def load_state(path):
+    """The inverse of `save_state`."""
+    with np.load(path, allow_pickle=False) as archive:
+        return _revive(json.loads(archive["tree.json"]), archive)
+
+
+def _plain(value, arrays):
+    if isinstance(value, PatternGrams):
+        return {"grams": _plain(value.to_tree(), arrays)}
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        return {"array": len(arrays) - 1}
+    if isinstance(value, tuple | list):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [_plain(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        pairs = [[_plain(k, arrays), _plain(v, arrays)] for k, v in value.items()]
+        return {"dict": pairs}
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _revive(tree, archive):
+    if not isinstance(tree, dict):
+        return tree
+    ((kind, content),) = tree.items()
+    if kind == "array":
+        return archive[f"{content}.npy"]
+    if kind == "grams":
+        return PatternGrams.from_tree(_revive(content, archive))
+    if kind == "dict":
+        return {_revive(k, archive): _revive(v, archive) for k, v in content}
+    items = [_revive(item, archive) for item in content]
+    return tuple(items) if kind == "tuple" else items
+
+
+def _write_array(file, array):
+    np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)

@@ -13,12 +13,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from imvc.io._errors import BlockError, need
-from imvc.io._npy import NpyWriter, open_npy
+from imvc.io._npy import NpyWriter
 from imvc.io._row_reader import RowReader
-from imvc.scale._sort_rows import sort_rows
-from imvc.scale._work_folder import WorkFolder
-
-__all__ = ["JoinedIds", "join_by_id"]
+from imvc.scale._rewrite import WorkFolder, sort_rows
 
 _TRIES = 8
 
@@ -82,18 +79,18 @@ def join_by_id(
 
 
 def _join(views, folder, salt):
-    known, firsts, orders, new_rows = _Known(salt), [0], [], []
+    known, firsts = _Known(salt), [0]
+    orders, indexes, new_rows = [], [], []
     for v, rows in enumerate(views):
         samples = NpyWriter(folder.file(f"samples-{v}.npy"), np.int64)
         new = NpyWriter(folder.file(f"new-{v}.npy"), np.int64)
         orders.append(_join_view(known, rows, samples, new))
-        samples.close()
+        indexes.append(samples.reader(rows.label))
         new_rows.append(new.reader(rows.label))
         firsts.append(known.n)
     del known  # sorting needs its memory
     joined: list[tuple[RowReader, RowReader | None]] = []
-    for v, (rows, order) in enumerate(zip(views, orders)):
-        index = open_npy(str(folder.file(f"samples-{v}.npy")), rows.label, 1)
+    for v, (rows, order, index) in enumerate(zip(views, orders, indexes)):
         if order == "mixed":
             joined.append(sort_rows(rows, index, firsts[-1], folder, f"view-{v}"))
         else:

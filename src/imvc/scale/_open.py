@@ -9,14 +9,13 @@ import numpy as np
 from imvc.io._anndata_rows import open_h5mu
 from imvc.io._open_rows import needs_no_file
 from imvc.io._paths import PATHS, must_exist
-from imvc.scale._block_plan import block_rows, plan_blocks
+from imvc.scale._block_plan import block_rows, parse_bytes, plan_blocks
 from imvc.scale._given_blocks import Blocks, SequenceSource, is_sequence, spool_blocks
 from imvc.scale._join_ids import join_by_id
+from imvc.scale._rewrite import WorkFolder, digest_of, rewrite
 from imvc.scale._row_source import RowSource
-from imvc.scale._sort_rows import rewrite
-from imvc.scale._source import BlockSource, ViewsSource, parse_bytes
+from imvc.scale._source import BlockSource, ViewsSource
 from imvc.scale._view_rows import ObservedRows, ViewRows, open_mask, open_view
-from imvc.scale._work_folder import WorkFolder, digest_of
 from imvc.views import (
     IncompleteViews,
     ViewSchema,
@@ -25,8 +24,6 @@ from imvc.views import (
     check_known,
     named_entries,
 )
-
-__all__ = ["open_source"]
 
 
 def open_source(

@@ -3,8 +3,6 @@
 import sys
 from time import monotonic
 
-__all__ = ["BlockProgress"]
-
 _WIDTH = 24
 _PAUSE = {True: 0.2, False: 10.0}  # seconds between lines: on a terminal, in a log
 

@@ -1,24 +1,23 @@
 """Blocks of samples from stored rows: which rows are in a block, and their checks."""
 
 import hashlib
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from imvc.io._row_reader import RowReader
 from imvc.scale._block_checks import (
+    absent_view,
     as_block_error,
+    as_booleans,
     assemble_block,
     check_rows,
     refuse_uncovered,
 )
 from imvc.scale._join_ids import JoinedIds
-from imvc.scale._source import BlockError, BlockSource
+from imvc.scale._source import BlockSource
 from imvc.scale._view_rows import ViewRows
 from imvc.views import IncompleteViews, float_dtype, read_only
-
-__all__ = ["RowSource", "no_rows"]
 
 
 class RowSource(BlockSource):
@@ -59,9 +58,6 @@ class RowSource(BlockSource):
             "mask": None if self._mask is None else self._mask.fingerprint,
         }
 
-    def _range(self, i: int) -> tuple[int, int]:
-        return int(self.starts[i]), int(self.starts[i + 1])
-
     def mask(self, i: int) -> np.ndarray:
         allowed = self._allowed(i)
         columns = [self._seen(i, v, allowed) for v in range(self.n_views)]
@@ -72,12 +68,12 @@ class RowSource(BlockSource):
     def block(self, i: int) -> IncompleteViews:
         allowed = self._allowed(i)
         parts = [self._part(i, v, allowed) for v in range(self.n_views)]
-        return assemble_block(self, i, parts, self._id_text)
+        return assemble_block(self, i, int(self.starts[i]), parts, self._id_text)
 
     def rows(self, i: int, v: int, local: np.ndarray) -> Any:
         rows, local = self._views[v].rows, np.asarray(local, np.int64)
         if rows is None or len(local) == 0:
-            return self._blank(v)
+            return self._absent(v, 0)[0]
         at = np.searchsorted(self._samples(i, v), local)
         with self._reading(i, v):
             X = rows.take(int(self._cuts[v][i]) + at)
@@ -86,26 +82,20 @@ class RowSource(BlockSource):
         return X
 
     def ids(self, i: int) -> np.ndarray | None:
-        return None if self._ids is None else self._ids.read(*self._range(i))
+        return None if self._ids is None else self._ids.read(*self.span(i))
 
     def _allowed(self, i: int) -> np.ndarray | None:
         """What the user's mask says about a block."""
         if self._mask is None:
             return None
-        start, stop = self._range(i)
+        start, stop = self.span(i)
         with as_block_error(self._mask.label, i, start, stop):
             mask = self._mask.read(start, stop)
-        mask = mask[:, self._columns]
-        if mask.dtype == bool:
-            return mask
-        odd = (mask != 0) & (mask != 1)
-        if odd.any():
-            row = start + int(np.flatnonzero(odd.any(axis=1))[0])
-            raise BlockError(
-                f"{self._mask.label}, block {i}, row {row}: the mask has values other "
-                "than 0 and 1; rows True where a sample is observed."
-            )
-        return mask.astype(bool)
+        problem = (
+            "the mask has values other than 0 and 1; rows True where a sample is "
+            "observed."
+        )
+        return as_booleans(mask[:, self._columns], self._mask.label, i, start, problem)
 
     def _samples(self, i: int, v: int) -> np.ndarray:
         """Samples of the stored rows of a block, numbered within it."""
@@ -121,7 +111,7 @@ class RowSource(BlockSource):
         view = self._views[v]
         if allowed is None and not view.listed and view.dtype.kind == "f":
             return self._part(i, v, allowed)[2]
-        start, stop = self._range(i)
+        start, stop = self.span(i)
         seen = np.zeros(stop - start, bool)
         seen[self._samples(i, v)] = True
         return seen if allowed is None else seen & allowed[:, v]
@@ -129,41 +119,40 @@ class RowSource(BlockSource):
     def _part(self, i: int, v: int, allowed: np.ndarray | None) -> tuple:
         """Array, positions and observed samples of one view in a block."""
         lo, hi = int(self._cuts[v][i]), int(self._cuts[v][i + 1])
-        start, stop = self._range(i)
-        rows, seen = self._views[v].rows, np.zeros(stop - start, bool)
-        position = np.full(stop - start, -1, np.int64)
+        start, stop = self.span(i)
+        rows = self._views[v].rows
+        absent = self._absent(v, stop - start)
         if rows is None or lo == hi:
-            return self._blank(v), position, seen
+            return absent
         samples = self._samples(i, v)
         wanted = np.ones(hi - lo, bool) if allowed is None else allowed[samples, v]
         if not wanted.any():
-            return self._blank(v), position, seen
+            return absent
         with self._reading(i, v):
             X = rows.read(lo, hi)
         X = X.astype(float_dtype(X.dtype), copy=False)
         strict = allowed is not None or self._views[v].listed
+        _, position, seen = absent
         seen[samples] = self._check(i, v, X, samples, wanted, strict)
         if hi - lo == stop - start:
             return X, None, seen
         position[samples] = np.arange(hi - lo)
         return X, position, seen
 
-    def _blank(self, v: int) -> Any:
+    def _absent(self, v: int, n: int) -> tuple:
         view = self._views[v]
         sparse = view.rows is not None and view.rows.sparse
-        return no_rows(view.width, float_dtype(view.dtype), sparse)
+        return absent_view(n, view.width, float_dtype(view.dtype), sparse)
 
     def _check(self, i, v, X, samples, wanted, strict):
         """Which rows are observed; refuses those that are not wholly numbers."""
-        view = self._views[v]
-        columns = self.feature_names[v]
+        view, columns = self._views[v], self.feature_names[v]
 
-        def refuse(row: int, problem: str) -> NoReturn:
+        def place(row: int) -> str:
             sample = int(self.starts[i] + samples[row])
-            place = f"{view.label}, block {i}, row {sample}{self._id_text(sample)}"
-            raise BlockError(f"{place}: {problem}")
+            return f"{view.label}, block {i}, row {sample}{self._id_text(sample)}"
 
-        return check_rows(X, wanted, strict, refuse, self._way_out(view), columns)
+        return check_rows(X, wanted, strict, place, self._way_out(view), columns)
 
     def _way_out(self, view: ViewRows) -> str:
         if self._mask is not None:
@@ -180,11 +169,4 @@ class RowSource(BlockSource):
         return f" (id {self._ids.read(sample, sample + 1)[0]!r})"
 
     def _reading(self, i: int, v: int, label: str | None = None) -> Any:
-        return as_block_error(label or self._views[v].label, i, *self._range(i))
-
-
-def no_rows(width: int, dtype: np.dtype, sparse: bool) -> Any:
-    """What stands for a view that no sample of a block has."""
-    if sparse:
-        return sp.csr_array((0, width), dtype=dtype)
-    return np.empty((0, width), dtype)
+        return as_block_error(label or self._views[v].label, i, *self.span(i))

@@ -25,20 +25,6 @@ from imvc.kernels._kmeans import add_results
 from imvc.scale._source import ViewsSource
 from imvc.views import IncompleteViews, as_views, group_patterns, stack_samples
 
-__all__ = [
-    "BlockNumbers",
-    "KeptRows",
-    "RowArray",
-    "Runner",
-    "SourceBlocks",
-    "SourceMasks",
-    "Survey",
-    "ThreadRunner",
-    "apply_all",
-    "open_runner",
-    "threaded_map",
-]
-
 
 @contextmanager
 def open_runner(Xs, mask=None, *, like=None, n_jobs=None, progress=None, **elsewhere):
@@ -134,47 +120,22 @@ def threaded_map(n_jobs=None):
 
 
 @dataclass(frozen=True)
-class SourceBlocks:
-    """The blocks of a source, as inputs of block functions."""
+class SourceItems:
+    """The blocks of a source, or their masks, as inputs of block functions."""
 
     source: Any
+    what: str  # "block" or "mask"
 
     def __getitem__(self, i):
-        return self.source.block(i)
-
-
-@dataclass(frozen=True)
-class SourceMasks:
-    """The masks of the blocks of a source."""
-
-    source: Any
-
-    def __getitem__(self, i):
-        return self.source.mask(i)
-
-
-@dataclass(frozen=True)
-class BlockNumbers:
-    """The number of the block itself, as an input."""
-
-    def __getitem__(self, i):
-        return i
+        return getattr(self.source, self.what)(i)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Who is observed where, in numbers.
+    """Who is observed where, in numbers."""
 
-    Parameters
-    ----------
-    observed : ndarray of int64, shape (n_blocks, n_views)
-        Observed samples per block and view.
-    patterns : dict
-        Tuple of views -> number of samples observed in just these.
-    """
-
-    observed: np.ndarray
-    patterns: dict
+    observed: np.ndarray  # samples per block and view, (n_blocks, n_views)
+    patterns: dict  # tuple of views -> number of samples observed in just these
 
     @property
     def overlap(self):
@@ -190,18 +151,25 @@ class Runner(ABC):
     """Runs block functions over the blocks of a source.
 
     A block function takes what the ``inputs`` hold of one block: `blocks` gives its
-    IncompleteViews, `masks` its mask, and what `keep` and `rows` returned their own.
-    Functions and what they carry must be picklable.
+    IncompleteViews, `masks` its mask, what `keep` and `rows` returned their own, and
+    ``range(n_blocks)`` its number. Functions and what they carry must be picklable.
 
     Parameters
     ----------
     source : BlockSource
+    map : callable
+        Of `threaded_map`, for items that are here.
+    folder : RunFolder, optional
+        Where results are kept and finished stages saved.
+    prefix : str
+        Before the names of what is kept.
     """
 
-    def __init__(self, source):
-        self.source = source
-        self.blocks = SourceBlocks(source)
-        self.masks = SourceMasks(source)
+    def __init__(self, source, map, folder=None, prefix=""):
+        self.source, self.map = source, map
+        self.folder, self._prefix = folder, prefix
+        self.blocks = SourceItems(source, "block")
+        self.masks = SourceItems(source, "mask")
 
     n_samples = property(lambda self: self.source.n_samples)
     n_views = property(lambda self: self.source.n_views)
@@ -211,7 +179,6 @@ class Runner(ABC):
     dtype = property(lambda self: self.source.dtype)
     schema = property(lambda self: self.source.schema)
 
-    folder = None  # keeps what is on disk alive
     keeps_rows_here = True  # whether this process can read what `keep` kept
 
     @property
@@ -222,10 +189,6 @@ class Runner(ABC):
     @property
     def sample_ids(self):
         return None if self.views is None else self.views.sample_ids
-
-    @abstractmethod
-    def map(self, function, items):
-        """``function`` of some items that are here, on the threads at hand."""
 
     @abstractmethod
     def collect(self, function, *inputs, at=None):
@@ -267,9 +230,14 @@ class Runner(ABC):
         function = partial(without_summary, function=function)
         return self.rows_and_total(name, function, *inputs, width=width, dtype=dtype)[0]
 
-    @abstractmethod
     def resume(self, name, compute):
-        """``compute()``, or what an interrupted run saved of it under ``name``."""
+        """``compute()``, or what an interrupted run saved of it under ``name``.
+
+        Nothing is saved without a name, or without a folder.
+        """
+        if name is None or self.folder is None:
+            return compute()
+        return self.folder.resume(self._prefix + name, compute)
 
     @abstractmethod
     def for_source(self, source, prefix):
@@ -298,47 +266,44 @@ class Runner(ABC):
 
     def observed_rows(self, v, ranks=None):
         """Rows of view ``v`` by their rank among its observed ones, ascending."""
-        ends = np.cumsum(self.surveyed.observed[:, v])
-        ranks = np.arange(ends[-1]) if ranks is None else ranks
-        at = cut_by_block(ranks, np.append(0, ends))
+        if ranks is None:
+            ranks = np.arange(self.surveyed.observed[:, v].sum())
+        return stack_rows(self.take_ranked(v, self._rank_blocks(v, ranks)))
+
+    def take_ranked(self, v, at):
+        """Rows of view ``v``, per block by their rank among its observed ones."""
         pick = partial(take_observed, source=self.source, v=v)
-        return stack_rows(self.collect(pick, self.masks, BlockNumbers(), at=at))
+        return self.collect(pick, self.masks, range(self.n_blocks), at=at)
 
     def observed_samples(self, v, count):
         """Numbers of the first samples observed in view ``v``."""
-        ends = np.cumsum(self.surveyed.observed[:, v])
-        at = cut_by_block(np.arange(min(count, ends[-1])), np.append(0, ends))
+        n_v = self.surveyed.observed[:, v].sum()
+        at = self._rank_blocks(v, np.arange(min(count, n_v)))
         parts = self.collect(partial(observed_numbers, v=v), self.masks, at=at)
         starts = self.source.starts
         return np.concatenate([starts[i] + part for i, part in zip(at, parts)])
+
+    def _rank_blocks(self, v, ranks):
+        """Ranks among the observed samples of a view: block -> ranks within it."""
+        ends = np.cumsum(self.surveyed.observed[:, v])
+        return cut_by_block(ranks, np.append(0, ends))
 
     def samples(self, numbers):
         """Some samples, ascending, as IncompleteViews in memory."""
         if self.views is not None:
             return self.views.select(numbers)
         at = cut_by_block(numbers, self.source.starts)
-        return stack_samples(self.collect(select_samples, self.blocks, at=at))
+        return stack_samples(self.collect(few_samples, self.blocks, at=at))
 
 
 @dataclass(frozen=True)
 class KeptRows:
-    """One row per sample, kept by a runner: the RowBlocks of k-means.
-
-    Parameters
-    ----------
-    runner : Runner
-    items : indexable
-        Per block its rows.
-    starts : ndarray
-        First sample of every block, and their number.
-    functions : tuple of callable
-        What turns the kept rows of a block into those that are meant.
-    """
+    """One row per sample, kept by a runner: the RowBlocks of k-means."""
 
     runner: Runner
-    items: Any
-    starts: np.ndarray
-    functions: tuple = ()
+    items: Any  # per block its rows
+    starts: np.ndarray  # first sample of every block, and their number
+    functions: tuple = ()  # turn the kept rows of a block into those that are meant
 
     @property
     def n(self):
@@ -374,24 +339,15 @@ class ThreadRunner(Runner):
 
     Parameters
     ----------
-    source : BlockSource
-    map : callable
-        Of `threaded_map`.
-    folder : RunFolder, optional
-        Where results are kept; None: in memory.
+    source, map, folder, prefix : as in `Runner`
+        Without a folder results are kept in memory.
     progress : callable, optional
         Called as ``progress(name, done, n_blocks)`` during a pass over all blocks.
-    prefix : str
-        Before the names of what is kept.
     """
 
     def __init__(self, source, map, folder=None, progress=None, prefix=""):
-        super().__init__(source)
-        self._map, self._progress, self._prefix = map, progress, prefix
-        self.folder = folder
-
-    def map(self, function, items):
-        return self._map(function, items)
+        super().__init__(source, map, folder, prefix)
+        self._progress = progress
 
     def collect(self, function, *inputs, at=None):
         if at is not None:
@@ -400,14 +356,14 @@ class ThreadRunner(Runner):
                 i, argument = item
                 return function(*(x[i] for x in inputs), argument)
 
-            return list(self._map(call, at.items()))
+            return list(self.map(call, at.items()))
         return list(self._pass("collect", function, inputs))
 
     def total(self, name, function, *inputs):
         def add_up():
             return merge(self._pass(name or "sums", function, inputs))
 
-        return add_up() if name is None else self.resume(name, add_up)
+        return self.resume(name, add_up)
 
     def keep(self, name, function, *inputs):
         kept = {} if self.folder is None else self.folder.blocks(self._prefix + name)
@@ -440,17 +396,12 @@ class ThreadRunner(Runner):
             with kept.writing():
                 return merge(self._pass(name, fill, [range(self.n_blocks)]))
 
-        summary = work() if name is None else self.resume(name, work)
+        summary = self.resume(name, work)
         return KeptRows(self, kept, starts), summary
-
-    def resume(self, name, compute):
-        if self.folder is None:
-            return compute()
-        return self.folder.resume(self._prefix + name, compute)
 
     def for_source(self, source, prefix):
         prefix = self._prefix + prefix
-        return ThreadRunner(source, self._map, self.folder, self._progress, prefix)
+        return ThreadRunner(source, self.map, self.folder, self._progress, prefix)
 
     def array(self, rows):
         return rows.items.array()
@@ -461,7 +412,7 @@ class ThreadRunner(Runner):
         def call(i):
             return function(*(x[i] for x in inputs))
 
-        results = self._map(call, range(self.n_blocks))
+        results = self.map(call, range(self.n_blocks))
         for done, result in enumerate(results, 1):
             if self._progress is not None:
                 self._progress(name, done, self.n_blocks)
@@ -535,8 +486,9 @@ def take_observed(mask, i, ranks, source, v):
     return source.rows(i, v, observed_numbers(mask, ranks, v))
 
 
-def select_samples(views, local):
-    return views.select(local)
+def few_samples(views, local):
+    """Some samples without the rest of their block."""
+    return stack_samples([views.select(local)])
 
 
 def stack_rows(parts):

@@ -6,7 +6,6 @@ whichever runner calls.
 """
 
 import hashlib
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,31 +14,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.io._errors import BlockError
 from imvc.kernels._anchor_graph import anchor_rows, scale_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import group_rows, pattern_grams
 from imvc.views import IncompleteViews, ViewSchema, group_patterns
 
-__all__ = [
-    "AnchorGraphs",
-    "BlockError",
-    "BlockSource",
-    "GraphRows",
-    "ViewsSource",
-    "embed_rows",
-    "graph_rows",
-    "map_observed",
-    "parse_bytes",
-    "row_statistics",
-]
-
 _BLOCK_ROWS = 32_768  # of views in memory
 _SPLIT_ROWS = 4_096  # smaller blocks are not worth a thread
 _BLOCK_ENTRIES = 1 << 20  # numbers of one block of a view's rows
 _GROUP_ENTRIES = 1 << 20  # weights of one block of a pattern's rows
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 class BlockSource(ABC):
@@ -86,6 +69,10 @@ class BlockSource(ABC):
     def schema(self) -> ViewSchema:
         """Names and features, which new data must agree with."""
         return ViewSchema(self.names, self.n_features, self.feature_names)
+
+    def span(self, i: int) -> tuple[int, int]:
+        """First sample of block `i`, and the one after its last."""
+        return int(self.starts[i]), int(self.starts[i + 1])
 
     @property
     @abstractmethod
@@ -156,7 +143,7 @@ class ViewsSource(BlockSource):
         }
 
     def _slice(self, i: int) -> slice:
-        return slice(int(self.starts[i]), int(self.starts[i + 1]))
+        return slice(*self.span(i))
 
     def mask(self, i: int) -> np.ndarray:
         return self.views.mask[self._slice(i)]
@@ -255,15 +242,10 @@ class GraphRows:
 
 
 def graph_rows(views, graph_of, count=1):
-    """GraphRows of a block.
+    """GraphRows of a block with ``count`` graphs per view, all of the first before.
 
-    Parameters
-    ----------
-    views : IncompleteViews
-    graph_of : callable
-        ``graph_of(g, v, X)``: `anchor_rows` of rows ``X`` of view ``v`` in graph ``g``.
-    count : int
-        Graphs per view; the views of the second stand after those of the first.
+    ``graph_of(g, v, X)`` gives `anchor_rows` of rows ``X`` of view ``v`` in graph
+    ``g``.
     """
     V, graphs, nearest = views.n_views, [], []
     for i in range(count * V):
@@ -281,24 +263,13 @@ def graph_rows(views, graph_of, count=1):
 
 @dataclass(frozen=True)
 class AnchorGraphs:
-    """Graph rows from anchors: a block function that knows no training sample.
+    """Graph rows from anchors: a block function that knows no training sample."""
 
-    Parameters
-    ----------
-    anchors : list of ndarray (m_v, p_v)
-    deviations : list of ndarray (p_v,) or None
-        Divisors of the columns, for ``scale="standard"``.
-    scale : {"unit", "standard"} or None
-    n_neighbors : int
-    squared : bool
-        Whether weights come from squared distances.
-    """
-
-    anchors: list
-    deviations: list
-    scale: str | None
+    anchors: list  # per view an ndarray (m_v, p_v)
+    deviations: list  # per view divisors of the columns, for "standard"; else None
+    scale: str | None  # "unit", "standard" or None
     n_neighbors: int
-    squared: bool
+    squared: bool  # whether weights come from squared distances
 
     @property
     def sizes(self):
@@ -321,50 +292,10 @@ def row_statistics(rows, sizes):
 def embed_rows(rows, sizes, coefficients, d, dtype):
     """The embedding (n, d) whose rows in pattern p are Z_p C_p.
 
-    Parameters
-    ----------
-    rows : GraphRows
-    coefficients : callable
-        Pattern -> C_p of shape (M_p, d).
+    ``coefficients`` gives C_p, of shape (M_p, d), of a pattern of the GraphRows.
     """
     C = {p.views: coefficients(p.views) for p in rows.patterns}
     Y = np.empty((rows.n_samples, d), dtype)
     for p, at, graphs in rows.groups():
         Y[at] = group_rows(graphs, [sizes[v] for v in p]) @ C[p]
     return Y
-
-
-def parse_bytes(size: int | str, name: str = "memory_budget") -> int:
-    """Bytes of a size like ``"512MiB"``, ``"2 GB"`` or ``1_000_000``.
-
-    Parameters
-    ----------
-    size : int or str
-        Units: B, kB, MB, GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (of 1024).
-    name : str
-        The parameter, for the error.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> parse_bytes("1.5GiB")
-    1610612736
-    """
-    if isinstance(size, int | np.integer) and not isinstance(size, bool) and size > 0:
-        return int(size)
-    if isinstance(size, str):
-        pattern = r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?\s*"
-        found = re.fullmatch(pattern, size.replace("_", ""), re.IGNORECASE)
-        if found:
-            number, letter, binary = found.groups()
-            units = _BINARY_UNITS if binary else _UNITS
-            n_bytes = int(float(number) * units[letter.upper()])
-            if n_bytes > 0:
-                return n_bytes
-    raise ValueError(
-        f"{name}={size!r} is no size; pass a number of bytes or text like '512MiB' "
-        "or '2GB'."
-    )

@@ -11,8 +11,6 @@ from imvc.io._open_rows import open_numbers, open_rows
 from imvc.io._paths import PATHS
 from imvc.io._row_reader import RowReader
 
-__all__ = ["ObservedRows", "ViewRows", "open_mask", "open_view"]
-
 _INDEX_PIECE = 1 << 20  # sample numbers read at once
 
 

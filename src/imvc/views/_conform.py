@@ -35,17 +35,6 @@ def conform(views: IncompleteViews, like: Any) -> IncompleteViews:
     )
 
 
-def names_by_position(entries: list[Any], like: Any) -> list[str]:
-    """Names of the views of a list, which a model knows by their order."""
-    if len(entries) != len(like.names):
-        raise ValueError(
-            f"Xs has {len(entries)} views, the model was fitted with "
-            f"{len(like.names)}: {list(like.names)}; pass None for the views that are "
-            "missing, or a dict by name."
-        )
-    return list(like.names)
-
-
 def check_known(names: Any, like: Any) -> None:
     """Refuse views that the model was not fitted with."""
     unknown = [name for name in names if name not in like.names]

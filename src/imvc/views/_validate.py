@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.views._conform import check_known, conform, names_by_position
+from imvc.views._conform import check_known, conform
 from imvc.views._container import IncompleteViews, ViewSchema, float_dtype, row_blocks
 from imvc.views._frames import (
     Joined,
@@ -227,8 +227,14 @@ def named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:
     elif isinstance(Xs, list | tuple):
         entries = list(Xs)
         names = [f"view{j}" for j in range(len(entries))]
-        if like is not None:
-            names = names_by_position(entries, like)
+        if like is not None:  # a model knows the views of a list by their order
+            if len(entries) != len(like.names):
+                raise ValueError(
+                    f"Xs has {len(entries)} views, the model was fitted with "
+                    f"{len(like.names)}: {list(like.names)}; pass None for the views "
+                    "that are missing, or a dict by name."
+                )
+            names = list(like.names)
     else:
         _refuse_collection(Xs)
     if not entries:

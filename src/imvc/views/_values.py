@@ -19,7 +19,11 @@ def to_numbers(table: Table, wanted: np.ndarray) -> Any:
     """Values as real numbers, where they are objects that can be; else an error."""
     X, name = table.X, table.name
     if X.dtype.kind == "O" and not sp.issparse(X):
-        numbers, bad = _numbers_from_objects(X, wanted)
+        # NaN for None and for pandas' NA, and in all rows that are not wanted.
+        numbers = np.full(X.shape, np.nan)
+        values, good = np.frompyfunc(_number_from_object, 1, 2)(X[wanted])
+        numbers[wanted] = values.astype(np.float64)
+        bad = np.flatnonzero(~good.astype(bool).all(axis=0))
         if len(bad):
             raise TypeError(
                 f"view {name!r} has {_columns(table, bad)} with values that are not "
@@ -29,24 +33,6 @@ def to_numbers(table: Table, wanted: np.ndarray) -> Any:
     kinds = {"c": "complex numbers", "M": "dates", "m": "time spans"}
     what = kinds.get(X.dtype.kind, "text" if X.dtype.kind in "US" else "no numbers")
     raise TypeError(f"view {name!r} holds {what} (dtype {X.dtype}); pass real numbers.")
-
-
-def _numbers_from_objects(
-    X: np.ndarray, wanted: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Turn an object array that holds only numbers into float64.
-
-    Returns
-    -------
-    numbers : ndarray of float64
-        NaN for None and for pandas' NA, and in all rows that are not wanted.
-    bad : ndarray of int
-        Columns with anything else in a wanted row.
-    """
-    numbers = np.full(X.shape, np.nan)
-    values, good = np.frompyfunc(_number_from_object, 1, 2)(X[wanted])
-    numbers[wanted] = values.astype(np.float64)
-    return numbers, np.flatnonzero(~good.astype(bool).all(axis=0))
 
 
 def _number_from_object(value: object) -> tuple[float, bool]:

@@ -25,7 +25,7 @@ from imvc.kernels._anchor_graph import (
 )
 from imvc.kernels._patterns import PatternMap, inverse_sqrt, leading_eigh
 from imvc.methods import anchor_model
-from imvc.scale import BlockNumbers, map_observed, row_statistics
+from imvc.scale import map_observed, row_statistics
 
 _POWER_STEPS, _POWER_TOL = 50, 1e-6
 
@@ -165,7 +165,7 @@ def add_identity_start(model, runner, samples, d):
         add_start, numbers=numbers, values=values, starts=runner.source.starts
     )
     with model._stage("statistics"):
-        rows = runner.keep("started", add, samples.rows, BlockNumbers())
+        rows = runner.keep("started", add, samples.rows, range(runner.n_blocks))
         sizes = (*samples.statistics.grams.sizes, d)
         grams = runner.total(
             "started-statistics", partial(row_statistics, sizes=sizes), rows
