@@ -44,9 +44,7 @@ class Contingency:
 
     def toarray(self) -> NDArray[np.int64]:
         """Return the dense table, classes in rows and clusters in columns."""
-        table = np.zeros((len(self.classes), len(self.clusters)), dtype=np.int64)
-        table[self.row, self.col] = self.count
-        return table
+        return sp.coo_array((self.count, (self.row, self.col))).toarray()
 
 
 def contingency(labels_true: ArrayLike, labels_pred: ArrayLike) -> Contingency:

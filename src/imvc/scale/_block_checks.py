@@ -13,18 +13,10 @@ from imvc.views import IncompleteViews, count_nonfinite, read_only
 def check_rows(X, wanted, strict, place, way_out, columns=None):
     """Which of the wanted rows are observed: all but those that are NaN throughout.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of floating numbers
-    wanted : ndarray of bool
-        The other rows may contain anything.
-    strict : bool
-        Whether a row of NaN is an error too.
-    place : callable
-        Row -> where it is, for the error about a row that cannot be used.
-    way_out : str
-        What to do about such a row, other than to mend it.
-    columns : sequence of str, optional
+    `X` has floating numbers; rows that are not wanted may contain anything. Where
+    `strict`, a row of NaN is an error too. For the error about a row that cannot be
+    used, `place` tells of a row where it is, `way_out` what to do about it other than
+    to mend it, and `columns` are the names of the columns, where they have any.
     """
     n_nan, n_inf = count_nonfinite(X, wanted)
     missing = n_nan == X.shape[1]

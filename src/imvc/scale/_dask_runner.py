@@ -96,9 +96,6 @@ class DaskRunner(Runner):
 
         return Kept(self, make)
 
-    def keep_masks(self):
-        return self.keep("mask", np.asarray, self.masks)
-
     def rows_and_total(self, name, function, *inputs, width, dtype):
         starts, stack = self.source.starts, None
         if name is not None and self.folder is not None:
@@ -229,13 +226,9 @@ class DaskRunner(Runner):
 class Kept:
     """What is kept on the workers: per piece of blocks a list in one future.
 
-    Parameters
-    ----------
-    runner : DaskRunner
-    make : callable
-        Gives the futures. It is called when they are first needed: after an
-        interruption, perhaps never.
-    stack, width, dtype : of rows, for `DaskRunner.array`
+    ``make`` gives the futures. It is called when they are first needed: after an
+    interruption, perhaps never. ``stack``, ``width`` and ``dtype`` are of rows, for
+    `DaskRunner.array`.
     """
 
     def __init__(self, runner, make, stack=None, width=None, dtype=None):

@@ -210,7 +210,7 @@ class SequenceSource(BlockSource):
         self._dtypes = {name: parser.dtype(name) for name in self.names}
         self._sparse = parser.sparse
         self.dtype = np.result_type(*self._dtypes.values())
-        self.starts = np.append(0, np.cumsum(sizes, dtype=np.int64)).astype(np.int64)
+        self.starts = np.append(0, np.cumsum(sizes, dtype=np.int64))
 
     @property
     def fingerprint(self) -> dict[str, Any]:
@@ -245,29 +245,6 @@ class SequenceSource(BlockSource):
         return assemble_block(self, i, start, views)
 
 
-class _ViewSpool:
-    """Observed rows of one view and the samples they belong to."""
-
-    def __init__(self, folder: WorkFolder, name: str, number: int, X: Any) -> None:
-        path = folder.fresh(f"view-{number}")
-        self.name, self.dtype = name, X.dtype
-        self._writer = NumberedRowsWriter(path, X.dtype, X.shape[1], sp.issparse(X))
-
-    def append(self, X, seen, i, start):
-        if not np.can_cast(X.dtype, self.dtype, "safe"):
-            raise BlockError(
-                f"view {self.name!r}, block {i}: has dtype {X.dtype}, earlier blocks "
-                f"{self.dtype}; give all blocks in one type."
-            )
-        observed = X if seen.all() else X[seen]
-        self._writer.append(observed, start + np.flatnonzero(seen))
-
-    def view(self) -> ViewRows:
-        rows, samples = self._writer.readers(f"view {self.name!r}")
-        found = {**rows.described("blocks"), "digest": self._writer.digest}
-        return ViewRows(self.name, rows, rows.shape[1], samples, True, found)
-
-
 def spool_blocks(
     items: Iterable[Any],
     work_dir: Any = None,
@@ -276,29 +253,43 @@ def spool_blocks(
 ) -> RowSource:
     """Write the observed rows of all blocks to disk, taking each block once."""
     folder, parser = WorkFolder(work_dir, "blocks"), BlockParser(like)
-    spools: dict[str, _ViewSpool] = {}
+    writers: dict[str, NumberedRowsWriter] = {}
     starts = [0]
     for i, item in enumerate(items):
-        part = parser.read(item, i)
+        part, start = parser.read(item, i), starts[-1]
         mask = np.zeros((part.n, max(len(part.arrays), 1)), bool)
         for column, (name, X) in enumerate(part.arrays.items()):
             # Half floats are checked as what they will be read as.
             numbers = X.astype(float_dtype(X.dtype), copy=False)
-            mask[:, column] = part.observed(name, numbers, i, starts[-1])
-            if name not in spools:
-                spools[name] = _ViewSpool(folder, name, len(spools), X)
-            spools[name].append(X, mask[:, column], i, starts[-1])
-        refuse_uncovered(mask, i, starts[-1])
-        starts.append(starts[-1] + part.n)
+            mask[:, column] = seen = part.observed(name, numbers, i, start)
+            if name not in writers:
+                path = folder.fresh(f"view-{len(writers)}")
+                width, sparse = X.shape[1], sp.issparse(X)
+                writers[name] = NumberedRowsWriter(path, X.dtype, width, sparse)
+            if not np.can_cast(X.dtype, writers[name].dtype, "safe"):
+                raise BlockError(
+                    f"view {name!r}, block {i}: has dtype {X.dtype}, earlier blocks "
+                    f"{writers[name].dtype}; give all blocks in one type."
+                )
+            own = X if seen.all() else X[seen]
+            writers[name].append(own, start + np.flatnonzero(seen))
+        refuse_uncovered(mask, i, start)
+        starts.append(start + part.n)
     views = [
-        spools[name].view()
-        if name in spools
-        else ViewRows(name, None, int(parser.widths[name] or 0))
+        _spooled_view(name, writers.get(name), int(parser.widths[name] or 0))
         for name in parser.names()
     ]
     row_bytes = sum(view.rows.row_bytes for view in views if view.rows is not None)
     rows = block_rows(row_bytes, memory_budget)
     return RowSource(views, _split_blocks(starts, rows), keep=folder)
+
+
+def _spooled_view(name, writer, width):
+    if writer is None:
+        return ViewRows(name, None, width)
+    rows, samples = writer.readers(f"view {name!r}")
+    found = {**rows.described("blocks"), "digest": writer.digest}
+    return ViewRows(name, rows, width, samples, True, found)
 
 
 def _split_blocks(starts, rows):

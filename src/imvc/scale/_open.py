@@ -84,7 +84,12 @@ def open_source(
             raise ValueError(
                 "mask was given with blocks; give (Xs, mask) as each block."
             )
-        return _open_blocks(Xs, memory_budget, work_dir, like)
+        if isinstance(Xs, BlockSource):
+            return Xs
+        items = Xs.items if isinstance(Xs, Blocks) else Xs
+        if is_sequence(items):
+            return SequenceSource(items, like)
+        return spool_blocks(items, work_dir, memory_budget, like)
     if isinstance(Xs, IncompleteViews):
         return ViewsSource(as_views(Xs, mask, like=like))
     names, entries = named_entries(Xs, like)
@@ -106,15 +111,6 @@ def _open_mudata(Xs):
         return open_h5mu(path)
     on_disk = isinstance(getattr(Xs, "mod", None), Mapping) and Xs.isbacked
     return open_h5mu(str(Xs.filename)) if on_disk else Xs
-
-
-def _open_blocks(Xs, memory_budget, work_dir, like):
-    if isinstance(Xs, BlockSource):
-        return Xs
-    items = Xs.items if isinstance(Xs, Blocks) else Xs
-    if is_sequence(items):
-        return SequenceSource(items, like)
-    return spool_blocks(items, work_dir, memory_budget, like)
 
 
 def _is_blocks(Xs):

@@ -74,6 +74,7 @@ class NumberedRowsWriter:
     """Rows of a view, and the sample of each, as files in a folder."""
 
     def __init__(self, folder: Path, dtype: np.dtype, width: int, sparse: bool) -> None:
+        self.dtype = dtype
         self._rows = RowsWriter(folder, dtype, width, sparse)
         self._samples = NpyWriter(folder / "samples.npy", np.int64)
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -213,16 +213,9 @@ class Runner(ABC):
     def rows_and_total(self, name, function, *inputs, width, dtype):
         """Apply a block function that gives ``(rows, summary)``, one row per sample.
 
-        Parameters
-        ----------
-        name : str or None
-            None: of passing interest, so kept close (labels only).
-        width : int or None
-            Columns; None: one number per sample.
-
-        Returns
-        -------
-        KeptRows, and the sum of the summaries
+        Gives KeptRows, and the sum of the summaries. A ``name`` of None says: of
+        passing interest, so kept close (labels only). ``width`` is the number of
+        columns; None: one number per sample.
         """
 
     def rows(self, name, function, *inputs, width, dtype):
@@ -262,7 +255,7 @@ class Runner(ABC):
 
     def keep_masks(self):
         """Masks as inputs that need no second look at the data."""
-        return self.masks
+        return self.keep("mask", np.asarray, self.masks)
 
     def observed_rows(self, v, ranks=None):
         """Rows of view ``v`` by their rank among its observed ones, ascending."""
@@ -379,7 +372,7 @@ class ThreadRunner(Runner):
     def keep_masks(self):
         if self.folder is None or self.source.in_memory:
             return self.masks
-        return self.keep("mask", np.asarray, self.masks)
+        return super().keep_masks()
 
     def rows_and_total(self, name, function, *inputs, width, dtype):
         starts = self.source.starts
@@ -502,7 +495,4 @@ def stack_rows(parts):
 
 def merge(results):
     """Sum in the order of the blocks; None where there are none."""
-    total = None
-    for result in results:
-        total = result if total is None else add_results(total, result)
-    return total
+    return reduce(add_results, results, next(results, None))

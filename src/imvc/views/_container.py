@@ -169,8 +169,7 @@ class IncompleteViews:
             float32 for float32 and float16 data, else float64. A slice of floating
             data is a view on them, not a copy.
         """
-        if not isinstance(rows, slice):
-            rows = _as_indices(rows)
+        rows = _as_indices(rows)
         seen = self.mask[rows, v]
         if not seen.all():
             absent = np.arange(self.n_samples)[rows][~seen]
@@ -202,19 +201,25 @@ class IncompleteViews:
         IncompleteViews
             `join_report` still tells of the whole join.
         """
-        if not isinstance(rows, slice):
-            rows = _as_indices(rows)
+        rows = _as_indices(rows)
         chosen = np.arange(self.n_samples, dtype=np.int64)[rows]
         ids = self.sample_ids
-        parts = [
-            _select_rows(X_v, position, rows, chosen)
-            for X_v, position in zip(self.arrays, self.positions)
-        ]
+        arrays: list = []
+        positions: list = []
+        for X_v, position in zip(self.arrays, self.positions):
+            if position is not None:
+                position = position[chosen]
+            elif isinstance(rows, slice) and isinstance(X_v, np.ndarray):
+                X_v = X_v[rows]
+            else:
+                position = chosen
+            arrays.append(X_v)
+            positions.append(position)
         return replace(
             self,
-            arrays=tuple(X_v for X_v, _ in parts),
+            arrays=tuple(arrays),
             mask=self.mask[chosen],
-            positions=tuple(position for _, position in parts),
+            positions=tuple(positions),
             sample_ids=None if ids is None else ids[chosen],
         )
 
@@ -260,24 +265,15 @@ def read_only(a: np.ndarray) -> np.ndarray:
     return a
 
 
-def _as_indices(rows: np.ndarray | Sequence[int]) -> np.ndarray:
+def _as_indices(rows: Any) -> np.ndarray | slice:
+    if isinstance(rows, slice):
+        return rows
     rows = np.atleast_1d(np.asarray(rows))
     if rows.size == 0:
         return rows.astype(np.int64)
     if rows.dtype.kind not in "iub":
         raise TypeError(f"rows has dtype {rows.dtype}; pass integers or a slice.")
     return rows
-
-
-def _select_rows(
-    X_v: Any, position: np.ndarray | None, rows: Any, chosen: np.ndarray
-) -> tuple[Any, np.ndarray | None]:
-    """Array and positions of one view after a selection, without a copy of the data."""
-    if position is not None:
-        return X_v, position[chosen]
-    if isinstance(rows, slice) and isinstance(X_v, np.ndarray):
-        return X_v[rows], None
-    return X_v, chosen
 
 
 def stack_samples(parts: Sequence[IncompleteViews]) -> IncompleteViews:

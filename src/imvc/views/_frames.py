@@ -162,7 +162,7 @@ def _frame_values(name: str, frame: Any) -> Any:
         )
     if not types or any(t.kind == "O" for t in types):
         return frame.to_numpy()
-    if all(_is_sparse_zero(t) for t in frame.dtypes):
+    if all(str(t).startswith("Sparse") and t.fill_value == 0 for t in frame.dtypes):
         return _canonical_csr(frame.sparse.to_coo())
     dtype = np.result_type(*types)
     if all(isinstance(t, np.dtype) for t in frame.dtypes):
@@ -180,10 +180,6 @@ def _numpy_dtype(dtype: Any) -> np.dtype | None:
         if not isinstance(dtype, np.dtype) or dtype.kind == "O":
             return None
     return dtype if dtype.kind in "biufO" else None
-
-
-def _is_sparse_zero(dtype: Any) -> bool:
-    return str(dtype).startswith("Sparse") and dtype.fill_value == 0
 
 
 def _check_shape(name: str, X: Any, given: Any) -> None:
