@@ -17,10 +17,11 @@ from imvc.io._errors import InputError
 from imvc.io._file_table import FileTable
 from imvc.io._metadata import read_metadata
 from imvc.io._output_folder import OutputFolder
+from imvc.io._parquet import has_parquet
 from imvc.io._prepare import FittedPreparation, Preparation
 from imvc.io._read_file import read_file
 from imvc.io._read_views import ViewFiles, read_views
-from imvc.io._write_rows import write_labels
+from imvc.io._write_rows import check_format, take_rows, write_labels
 
 __all__ = [
     "FileTable",
@@ -29,8 +30,11 @@ __all__ = [
     "OutputFolder",
     "Preparation",
     "ViewFiles",
+    "check_format",
+    "has_parquet",
     "read_file",
     "read_metadata",
     "read_views",
+    "take_rows",
     "write_labels",
 ]
