@@ -15,11 +15,10 @@ in `_table_columns`. What can be read by blocks of rows also has a `RowReader`, 
 
 from imvc.io._errors import InputError
 from imvc.io._file_table import FileTable
-from imvc.io._metadata import read_metadata
 from imvc.io._output_folder import OutputFolder
 from imvc.io._parquet import has_parquet
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._read_file import read_file
+from imvc.io._read_file import read_file, read_metadata
 from imvc.io._read_views import ViewFiles, read_views
 from imvc.io._write_rows import check_format, take_rows, write_labels
 

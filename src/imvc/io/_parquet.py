@@ -27,8 +27,7 @@ from imvc.io._arrow_rows import (
 from imvc.io._errors import BlockError, need, reading
 from imvc.io._file_bytes import check_size
 from imvc.io._file_table import Request
-from imvc.io._paths import local_path
-from imvc.io._row_reader import RowReader
+from imvc.io._row_reader import RowReader, local_path
 
 _BATCH_ROWS = 8_192
 _ENDINGS = (".parquet", ".pq")

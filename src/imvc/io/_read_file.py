@@ -4,7 +4,8 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from imvc.io._anndata import read_h5ad, read_h5mu
 from imvc.io._arrow_columns import ArrowColumns
@@ -18,7 +19,7 @@ from imvc.io._matrix_market import read_mtx
 from imvc.io._npy import read_npy
 from imvc.io._npz import read_npz
 from imvc.io._parquet import read_parquet
-from imvc.io._table_columns import table_from_columns
+from imvc.io._table_columns import metadata_from_columns, table_from_columns
 from imvc.io._text import read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
@@ -155,8 +156,24 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
         return [transposed(t) for t in tables] if transpose else tables
 
 
-def read_columns(path: Any) -> ArrowColumns:
-    """The typed columns of a text, Parquet or Feather file, for metadata."""
+def read_metadata(
+    path: str | os.PathLike[str],
+) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
+    """Read a table that describes samples: text and numbers alike.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV, TSV, Parquet or Feather.
+
+    Returns
+    -------
+    ids : ndarray of object, or None
+        None where no column holds ids.
+    columns : dict of str to ndarray of object
+    notes : list of str
+        What was decided, as "file: note".
+    """
     source = str(path)
     check_path(Path(path), source)
     kind, stem = kind_and_stem(Path(path), source)
@@ -164,7 +181,10 @@ def read_columns(path: Any) -> ArrowColumns:
         raise input_error(
             source, "is no table of metadata; give a CSV, TSV or Parquet file."
         )
-    return _COLUMNS[kind](Request(source, stem, block=False))
+    found = _COLUMNS[kind](Request(source, stem, block=False))
+    with reading(source, "a table of metadata"):
+        ids, columns = metadata_from_columns(found, Request(source))
+    return ids, columns, [f"{source}: {note}" for note in found.notes]
 
 
 def kind_and_stem(path: Path, source: str) -> tuple[str, str]:

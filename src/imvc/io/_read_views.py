@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from imvc.io._file_table import FileTable, Request
-from imvc.io._join_tables import check_overlap, join_tables, settle_ids
-from imvc.io._metadata import gather_metadata
+from imvc.io._join_tables import (
+    check_overlap,
+    gather_metadata,
+    join_metadata,
+    join_tables,
+    settle_ids,
+)
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._read_file import kind_and_stem, read_tables
+from imvc.io._read_file import kind_and_stem, read_metadata, read_tables
 from imvc.views import IncompleteViews, ViewSchema, as_views
 
 
@@ -114,7 +119,15 @@ def read_views(
         notes_of_view = (*old.notes, *learnt.get(old.name, ()), *added)
         prepared.append(replace(new, notes=notes_of_view))
     joined = join_tables(prepared)
-    columns, more = gather_metadata(prepared, joined.sample_ids, metadata)
+    columns, more = gather_metadata(prepared, joined.sample_ids), []
+    if metadata is not None:
+        ids, found, told = read_metadata(metadata)
+        own, lacking = join_metadata(
+            str(metadata), ids, found, joined.sample_ids, prepared[0].n_rows
+        )
+        more = told + lacking
+        # What the user gave for the purpose comes before what was found in the files.
+        columns = own | {k: v for k, v in columns.items() if k not in own}
     kept, dropped = _samples_with_data(joined)
     views = joined
     if joined.sample_ids is None:

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from imvc.io._errors import need
-from imvc.io._paths import folder_stamp, local_path
-from imvc.io._row_reader import RowReader, cut_rows
+from imvc.io._row_reader import RowReader, cut_rows, folder_stamp, local_path
 
 
 class ZarrReader(RowReader):

@@ -8,8 +8,7 @@ import numpy as np
 
 from imvc.io._errors import BlockError
 from imvc.io._open_rows import open_numbers, open_rows
-from imvc.io._paths import PATHS
-from imvc.io._row_reader import RowReader
+from imvc.io._row_reader import PATHS, RowReader
 
 __all__ = ["ObservedRows", "ViewRows", "open_mask", "open_view"]
 
