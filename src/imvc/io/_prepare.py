@@ -159,10 +159,14 @@ class FittedPreparation:
         return [apply_view(v, t, self.impute) for v, t in zip(found, tables)]
 
     def apply_to_training(self, tables: Sequence[FileTable]) -> list[FileTable]:
-        """`apply` for the tables of the fit: columns not kept are no news there."""
+        """`apply` for the tables of the fit, with the notes of the fit.
+
+        Columns that were not kept are no news there.
+        """
+        noted = [t.with_notes(*self.notes.get(t.name, ())) for t in tables]
         return [
             apply_view(v, t, self.impute, tell_extra=False)
-            for v, t in zip(self.views, tables)
+            for v, t in zip(self.views, noted)
         ]
 
     def to_dict(self) -> dict[str, Any]:

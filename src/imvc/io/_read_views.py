@@ -110,14 +110,9 @@ def read_views(
     notes += check_overlap(tables, strict=like is None)
     if like is None:
         fitted = FittedPreparation.fit(tables, preparation, non_numeric=mode)
-        applied, learnt = fitted.apply_to_training(tables), fitted.notes
+        prepared = fitted.apply_to_training(tables)
     else:
-        fitted, applied, learnt = like, like.apply(tables), {}
-    prepared = []
-    for old, new in zip(tables, applied):
-        added = new.notes[len(old.notes) :]  # by the preparation
-        notes_of_view = (*old.notes, *learnt.get(old.name, ()), *added)
-        prepared.append(replace(new, notes=notes_of_view))
+        fitted, prepared = like, like.apply(tables)
     joined = join_tables(prepared)
     columns, more = gather_metadata(prepared, joined.sample_ids), []
     if metadata is not None:

@@ -3,7 +3,10 @@
 import csv
 import io
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from imvc.io._arrow_columns import ArrowColumns, is_index_name
@@ -48,6 +51,10 @@ def _parse(text: Text, file: Request) -> ArrowColumns:
     as_text = {file.id_column, file.id_hint, likely} & set(names)
     if dialect.body >= len(text.data):
         raise input_error(source, "has a header and no rows below it.")
+
+    def line_of(row: int) -> int | None:
+        return next(islice(_records(text.data, dialect), row, None), (None,))[0]
+
     columns = ArrowColumns(
         None,
         source,
@@ -55,7 +62,7 @@ def _parse(text: Text, file: Request) -> ArrowColumns:
         [*text.notes, *dialect.notes],
         first=names[0],
         likely_ids=likely,
-        lines=_LineFinder(text.data, dialect).line_of,
+        lines=line_of,
     )
     wide = None
     if file.block and len(names) > MANY_COLUMNS:
@@ -159,50 +166,25 @@ def _explain(
     data: Any, dialect: Dialect, names: list[str], source: str, error: Exception
 ) -> None:
     """Raise an error that names the line pyarrow stumbled over."""
-    found = _LineFinder(data, dialect).first_ragged(len(names))
-    if found is None:
-        raise input_error(source, f"cannot be read as a table ({error}).") from error
-    line, n_fields = found
-    raise input_error(
-        source,
-        f"has {n_fields} fields where {len(names)} are expected; mend the line "
-        "(a separator inside a cell needs quotes around the cell).",
-        line,
-    ) from error
+    for line, record in _records(data, dialect):
+        if len(record) != len(names):
+            raise input_error(
+                source,
+                f"has {len(record)} fields where {len(names)} are expected; mend the "
+                "line (a separator inside a cell needs quotes around the cell).",
+                line,
+            ) from error
+    raise input_error(source, f"cannot be read as a table ({error}).") from error
 
 
-class _LineFinder:
-    """Which line of the file holds which row: only ever asked for an error message."""
-
-    def __init__(self, data: Any, dialect: Dialect) -> None:
-        self._data, self._dialect = data, dialect
-
-    def _records(self) -> Any:
-        raw = io.BytesIO(self._data[self._dialect.body :])
-        text = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
-        reader = csv.reader(text, delimiter=self._dialect.separator)
-        line = self._dialect.first_line
-        while True:
-            try:
-                record = next(reader, None)
-            except csv.Error:  # a field beyond the limit of this module
-                return
-            if record is None:
-                return
+def _records(data: Any, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the lines where they begin: only ever asked for an error message."""
+    raw = io.BytesIO(data[dialect.body :])
+    text = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
+    reader = csv.reader(text, delimiter=dialect.separator)
+    line = dialect.first_line
+    with suppress(csv.Error):  # a field beyond the limit of this module
+        for record in reader:
             if record:
                 yield line, record
-            line = self._dialect.first_line + reader.line_num
-
-    def line_of(self, row: int) -> int | None:
-        """Number of the line where a row begins, from 1."""
-        for i, (line, _) in enumerate(self._records()):
-            if i == row:
-                return line
-        return None
-
-    def first_ragged(self, n_fields: int) -> tuple[int, int] | None:
-        """Line and number of fields of the first row that has not `n_fields`."""
-        for line, record in self._records():
-            if len(record) != n_fields:
-                return line, len(record)
-        return None
+            line = dialect.first_line + reader.line_num
