@@ -7,10 +7,11 @@ write results that are whole or not there. Every complaint about a file is an
 `InputError` that names it. Nothing is ever unpickled.
 
 Every format has a module of its own: `_text` (with `_encoding`, `_dialect` and, for
-thousands of columns, `_wide`), `_parquet`, `_feather`, `_npy`, `_npz`, `_zarr`,
+thousands of columns, `_wide`), `_parquet`, `_arrow_files`, `_npy`, `_npz`, `_zarr`,
 `_anndata`, `_matlab`, `_matrix_market`. Tables with typed columns become a `FileTable`
 in `_table_columns`. What can be read by blocks of rows also has a `RowReader`, which
-`_open_rows` finds for `imvc.scale`.
+`_open_rows` finds for `imvc.scale`. Modules that work on Arrow tables import pyarrow
+and are themselves imported by `_read_file` once it is known to be there.
 """
 
 from imvc.io._errors import InputError

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from imvc.io._dialect import NUMBER
 from imvc.io._errors import input_error, shown
@@ -60,8 +62,6 @@ class ArrowColumns:
 
 
 def is_numeric(dtype: Any) -> bool:
-    import pyarrow as pa
-
     kind = pa.types
     return (
         kind.is_integer(dtype)
@@ -73,14 +73,10 @@ def is_numeric(dtype: Any) -> bool:
 
 
 def is_nested(dtype: Any) -> bool:
-    import pyarrow as pa
-
     return pa.types.is_nested(dtype)
 
 
 def as_text(column: Any) -> Any:
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
@@ -125,8 +121,6 @@ def pick_ids(columns: ArrowColumns, request: Request) -> str | None:
 
 
 def _guess_ids(columns: ArrowColumns) -> str | None:
-    import pyarrow.compute as pc
-
     def n_distinct(name: str) -> int:
         return pc.count_distinct(id_text(table.column(name)), mode="all").as_py()
 
@@ -154,8 +148,6 @@ def _guess_ids(columns: ArrowColumns) -> str | None:
 
 
 def _has_fractions(text: Any) -> bool:
-    import pyarrow.compute as pc
-
     numbers = pc.match_substring_regex(text, rf"^{NUMBER}$")
     whole = pc.match_substring_regex(text, r"^[-+]?\d+$")
     return bool(pc.all(numbers).as_py()) and not pc.all(whole).as_py()
@@ -163,9 +155,6 @@ def _has_fractions(text: Any) -> bool:
 
 def id_text(column: Any) -> Any:
     """A column as stripped text, empty where it is null; 7.0 becomes 7."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_floating(column.type):
         column = column.cast(pa.float64())
         if pc.all(pc.equal(pc.round(column), column)).as_py():
@@ -179,9 +168,6 @@ def id_text(column: Any) -> Any:
 
 def drop_blank_rows(columns: ArrowColumns, id_column: str) -> None:
     """Leave out rows that hold nothing at all: spreadsheets have them at the end."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table, lines = columns.table, columns.lines
     blank = pc.equal(id_text(table.column(id_column)), "")
     if not pc.any(blank).as_py():
@@ -206,9 +192,6 @@ def drop_blank_rows(columns: ArrowColumns, id_column: str) -> None:
 
 
 def _is_blank(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_string(column.type):
         return pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), "")
     return pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))

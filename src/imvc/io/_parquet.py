@@ -1,4 +1,4 @@
-"""Parquet: one file whole, or a file or folder of parts by rows.
+"""Parquet by rows: a file, or a folder of parts.
 
 Parts are read with pyarrow and not as Dask data frames: for one pass over 10^6 rows of
 an id and 32 float32 in parts of 65 536 rows on two busy cores, this reader (which also
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._arrow_rows import (
     columns_to_rows,
     count_values,
@@ -24,26 +23,12 @@ from imvc.io._arrow_rows import (
     sparse_width,
     stack_lists,
 )
-from imvc.io._errors import BlockError, need, reading
-from imvc.io._file_bytes import check_size
-from imvc.io._file_table import Request
+from imvc.io._errors import BlockError, need
 from imvc.io._row_reader import RowReader, local_path
 
 _BATCH_ROWS = 8_192
 _ENDINGS = (".parquet", ".pq")
 _ID_NAMES = ("id", "sample_id", "sample")
-
-
-def read_parquet(file: Request) -> ArrowColumns:
-    """Read a whole file; a pandas index in it becomes the ids."""
-    source = file.source
-    parquet = need("pyarrow.parquet", source)
-    with reading(source, "Parquet"):
-        with open(file.path, "rb") as raw, parquet.ParquetFile(raw) as stored:
-            found = stored.metadata
-            check_size(source, 8.0 * found.num_rows * found.num_columns)
-            table = stored.read()
-        return ArrowColumns.of_file(table, source, file.name)
 
 
 class ParquetRows:

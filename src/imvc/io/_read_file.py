@@ -3,34 +3,30 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from imvc.io._anndata import read_h5ad, read_h5mu
-from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._checked_table import check_table, id_strings, transposed
-from imvc.io._errors import input_error, reading
-from imvc.io._feather import read_feather
+from imvc.io._errors import input_error, need, reading
 from imvc.io._file_bytes import PACKED, check_path, magic
 from imvc.io._file_table import FileTable, Request
 from imvc.io._matlab import read_matlab
 from imvc.io._matrix_market import read_mtx
 from imvc.io._npy import read_npy
 from imvc.io._npz import read_npz
-from imvc.io._parquet import read_parquet
-from imvc.io._table_columns import metadata_from_columns, table_from_columns
-from imvc.io._text import read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-# Readers of tables with typed columns, and readers of matrices.
-_COLUMNS: dict[str, Callable[..., ArrowColumns]] = {
-    **dict.fromkeys(_TEXT, read_text),
-    ".parquet": read_parquet,
-    ".pq": read_parquet,
-    ".feather": read_feather,
-    ".arrow": read_feather,
-    ".ipc": read_feather,
+# Modules and readers of tables with typed columns, which need pyarrow.
+_COLUMNS = {
+    **dict.fromkeys(_TEXT, ("imvc.io._text", "read_text")),
+    **dict.fromkeys((".parquet", ".pq"), ("imvc.io._arrow_files", "read_parquet")),
+    **dict.fromkeys(
+        (".feather", ".arrow", ".ipc"), ("imvc.io._arrow_files", "read_feather")
+    ),
 }
 _MATRICES: dict[str, Callable[..., list[FileTable]]] = {
     ".npy": read_npy,
@@ -138,7 +134,9 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
     kind, stem = kind_and_stem(file.path, source)
     named = file if file.name else replace(file, name=stem)
     if kind in _COLUMNS:
-        columns = _COLUMNS[kind](named)
+        columns = _read_columns(kind, named)
+        from imvc.io._table_columns import table_from_columns
+
         with reading(source, "a table"):
             tables = [table_from_columns(columns, file)]
     else:
@@ -181,10 +179,19 @@ def read_metadata(
         raise input_error(
             source, "is no table of metadata; give a CSV, TSV or Parquet file."
         )
-    found = _COLUMNS[kind](Request(source, stem, block=False))
+    found = _read_columns(kind, Request(source, stem, block=False))
+    from imvc.io._table_columns import metadata_from_columns
+
     with reading(source, "a table of metadata"):
         ids, columns = metadata_from_columns(found, Request(source))
     return ids, columns, [f"{source}: {note}" for note in found.notes]
+
+
+def _read_columns(kind: str, file: Request) -> Any:
+    """The ArrowColumns of a file; its reader is imported once pyarrow is known."""
+    need("pyarrow", file.source)
+    module, reader = _COLUMNS[kind]
+    return getattr(import_module(module), reader)(file)
 
 
 def kind_and_stem(path: Path, source: str) -> tuple[str, str]:

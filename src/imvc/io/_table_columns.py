@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from imvc.io._arrow_columns import (
     ArrowColumns,
@@ -20,7 +22,7 @@ from imvc.io._arrow_columns import (
 )
 from imvc.io._checked_table import check_ids, check_table, refuse_repeats
 from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS, NUMBER
-from imvc.io._errors import input_error
+from imvc.io._errors import input_error, listed
 from imvc.io._file_table import FileTable, Request
 
 _MAX_CATEGORIES = 100
@@ -94,9 +96,6 @@ def _take_ids(
 
 def numbers_in_text(column: Any, decimal_comma: bool = False) -> Any | None:
     """Numbers that a text column holds, or None if any cell is something else."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_string(column.type):
         return None
     text = pc.utf8_trim_whitespace(column)
@@ -128,8 +127,6 @@ def _numbers_and_texts(
 
 def _dense(columns: dict[str, Any], n: int) -> np.ndarray:
     """Columns side by side, NaN where null, filled block of rows by block of rows."""
-    import pyarrow as pa
-
     kind = pa.types
     narrow = columns and all(
         kind.is_float32(c.type) or kind.is_float16(c.type) for c in columns.values()
@@ -151,9 +148,6 @@ def _dense(columns: dict[str, Any], n: int) -> np.ndarray:
 
 def _as_metadata(column: Any) -> np.ndarray:
     """Objects, None where there is no value; numbers stay numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if is_numeric(column.type) or is_nested(column.type):
         values = column.to_pylist()
         if is_nested(column.type):
@@ -189,15 +183,11 @@ def _describe_texts(
     """``2 text columns: 'tissue' (e.g. 'brain'), ...``."""
     count = f"{len(texts)} text column{'s' if len(texts) > 1 else ''}"
     parts = [_example(name, column, lines) for name, column in list(texts.items())[:5]]
-    more = f" and {len(texts) - 5} more" if len(texts) > 5 else ""
-    return f"{count}: {', '.join(parts)}{more}"
+    return f"{count}: {listed(parts, len(texts))}"
 
 
 def _example(name: str, column: Any, lines: Callable[[int], int | None] | None) -> str:
     """A column with an example; with its odd cell if it is numbers but for a few."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if is_nested(column.type):
         return f"{name!r} ({column.type})"
     text = pc.utf8_trim_whitespace(pc.fill_null(as_text(column), ""))

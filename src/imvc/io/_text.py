@@ -2,18 +2,20 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
 from imvc.io._arrow_columns import ArrowColumns, is_index_name
 from imvc.io._checked_table import refuse_repeats
 from imvc.io._dialect import NA_WORDS, WHITESPACE, Dialect, detect_dialect
-from imvc.io._encoding import Text, as_utf8, as_western
-from imvc.io._errors import input_error, need, reading
+from imvc.io._encoding import Text, as_utf8, as_western, single_tabs
+from imvc.io._errors import input_error, reading
 from imvc.io._file_bytes import load_bytes
 from imvc.io._file_table import Request
 from imvc.io._table_columns import numbers_in_text
@@ -25,7 +27,6 @@ _BLOCK = 2**20
 def read_text(file: Request) -> ArrowColumns:
     """Read delimited text with pyarrow, once its head has told how it is written."""
     source = file.source
-    need("pyarrow.csv", source)
     with reading(source, "text"):
         text = as_utf8(load_bytes(file.path, source), source)
         try:
@@ -78,8 +79,6 @@ def _parse(text: Text, file: Request) -> ArrowColumns:
 
 def _numbers_where_text(table: Any, as_text: set[Any], decimal_comma: bool) -> Any:
     """Second chance for numbers that pyarrow does not know: ``" NA"``, late commas."""
-    import pyarrow as pa
-
     columns, changed = [], False
     for name, column in zip(table.column_names, table.columns):
         numbers = None
@@ -88,12 +87,6 @@ def _numbers_where_text(table: Any, as_text: set[Any], decimal_comma: bool) -> A
         changed = changed or numbers is not None
         columns.append(column if numbers is None else numbers)
     return pa.table(columns, names=table.column_names) if changed else table
-
-
-def single_tabs(data: Any) -> bytes:
-    """Columns that are aligned by runs of blanks, separated by single tabs instead."""
-    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", bytes(data))
-    return re.sub(rb"[ \t]+", b"\t", data)
 
 
 def _column_names(dialect: Dialect, source: str) -> list[str]:
@@ -109,9 +102,6 @@ def _column_names(dialect: Dialect, source: str) -> list[str]:
 def _read_body(
     data: Any, dialect: Dialect, names: list[str], as_text: set[Any], source: str
 ) -> Any:
-    import pyarrow as pa
-    import pyarrow.csv as pa_csv
-
     body = pa.py_buffer(data).slice(dialect.body)
     # Without quotes the parser is faster, and stray ones cannot swallow lines.
     quoted = data.find(b'"', dialect.body) >= 0
