@@ -207,7 +207,12 @@ def _assemble(parts: dict[str, Any], name: str, path: Path) -> MultiViewDataset:
     stored = parts.get("mask")
     try:
         if stored is not None:
-            mask &= _as_mask(stored, mask.shape)
+            if stored.shape != mask.shape or not np.isin(stored, (0, 1)).all():
+                raise ValueError(
+                    f"mask of shape {stored.shape}; expected {mask.shape} (samples, "
+                    "views) with 1 = observed and 0 = not."
+                )
+            mask &= stored.astype(bool)
         return MultiViewDataset(
             Xs=parts["Xs"],
             y=np.unique(y, return_inverse=True)[1].astype(np.int64),
@@ -218,15 +223,6 @@ def _assemble(parts: dict[str, Any], name: str, path: Path) -> MultiViewDataset:
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def _as_mask(stored: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    if stored.shape != shape or not np.isin(stored, (0, 1)).all():
-        raise ValueError(
-            f"mask of shape {stored.shape}; expected {shape} (samples, views) with 1 = "
-            "observed and 0 = not."
-        )
-    return stored.astype(bool)
 
 
 def _observed_rows(X: Any) -> NDArray[np.bool_]:

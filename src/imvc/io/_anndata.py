@@ -224,18 +224,15 @@ def child(group: Any, path: str, source: str, *, whole: bool = True) -> Any:
         if group.external or group.is_virtual:
             raise input_error(source, f"its {path!r} is kept in another file; copy it.")
         if whole:
-            _check_claims(group, source)
+            claimed = float(group.size or 0) * group.dtype.itemsize
+            check_size(source, claimed)
+            # No file can hold so much, however well it is packed.
+            if claimed > max(_SMALL, _PACKING * group.file.id.get_filesize()):
+                raise input_error(
+                    source,
+                    f"{group.name} says it holds {claimed:.0f} bytes; it is damaged.",
+                )
     return group
-
-
-def _check_claims(node: Any, source: str) -> None:
-    """Refuse sizes that the file cannot hold, however well it is packed."""
-    claimed = float(node.size or 0) * node.dtype.itemsize
-    check_size(source, claimed)
-    if claimed > max(_SMALL, _PACKING * node.file.id.get_filesize()):
-        raise input_error(
-            source, f"{node.name} says it holds {claimed:.0f} bytes; it is damaged."
-        )
 
 
 def text(value: Any) -> Any:

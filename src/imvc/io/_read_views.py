@@ -131,7 +131,11 @@ def read_views(
     if dropped:
         views = views.select(kept)
         columns = {name: values[kept] for name, values in columns.items()}
-    views = as_views(views, like=None if like is None else _schema(like))
+    schema = None
+    if like is not None:
+        features = tuple(view.features for view in like.views)
+        schema = ViewSchema(like.names, tuple(map(len, features)), features)
+    views = as_views(views, like=schema)
     notes = [f"{t.source}: {note}" for t in prepared for note in t.notes] + notes
     return ViewFiles(
         views=views,
@@ -240,14 +244,6 @@ def _unique_names(tables: list[FileTable]) -> list[FileTable]:
         taken.add(name)
         result.append(table)
     return result
-
-
-def _schema(like: FittedPreparation) -> ViewSchema:
-    return ViewSchema(
-        like.names,
-        tuple(len(view.features) for view in like.views),
-        tuple(view.features for view in like.views),
-    )
 
 
 def _samples_with_data(views: IncompleteViews) -> tuple[np.ndarray, list[str]]:
