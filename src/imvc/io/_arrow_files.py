@@ -1,12 +1,15 @@
-"""Whole files of Parquet, Feather (version 2) and Arrow IPC."""
+"""Whole files of text, Parquet, Feather (version 2) and Arrow IPC, through pyarrow."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 
 from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._errors import input_error, reading
 from imvc.io._file_bytes import check_size
-from imvc.io._file_table import Request
+from imvc.io._file_table import FileTable, Request
+from imvc.io._table_columns import metadata_from_columns, table_from_columns
+from imvc.io._text import read_text
 
 
 def read_parquet(file: Request) -> ArrowColumns:
@@ -37,3 +40,29 @@ def read_feather(file: Request) -> ArrowColumns:
                 table = pa.ipc.open_stream(raw).read_all()
         table.validate(full=True)
         return ArrowColumns.of_file(table, source, file.name)
+
+
+_READERS = {
+    ".parquet": read_parquet,
+    ".pq": read_parquet,
+    ".feather": read_feather,
+    ".arrow": read_feather,
+    ".ipc": read_feather,
+}
+
+
+def read_typed_table(kind: str, file: Request) -> FileTable:
+    """A view from a file with typed columns; an unknown `kind` is text."""
+    columns = _READERS.get(kind, read_text)(file)
+    with reading(file.source, "a table"):
+        return table_from_columns(columns, file)
+
+
+def read_typed_metadata(
+    kind: str, file: Request
+) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
+    """As `read_metadata`."""
+    columns = _READERS.get(kind, read_text)(file)
+    with reading(file.source, "a table of metadata"):
+        ids, found = metadata_from_columns(columns, file)
+    return ids, found, [f"{file.source}: {note}" for note in columns.notes]

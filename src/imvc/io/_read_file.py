@@ -3,9 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,14 +18,8 @@ from imvc.io._npy import read_npy
 from imvc.io._npz import read_npz
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-# Modules and readers of tables with typed columns, which need pyarrow.
-_COLUMNS = {
-    **dict.fromkeys(_TEXT, ("imvc.io._text", "read_text")),
-    **dict.fromkeys((".parquet", ".pq"), ("imvc.io._arrow_files", "read_parquet")),
-    **dict.fromkeys(
-        (".feather", ".arrow", ".ipc"), ("imvc.io._arrow_files", "read_feather")
-    ),
-}
+# Tables with typed columns, which pyarrow reads, and readers of matrices.
+_TYPED = (*_TEXT, ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 _MATRICES: dict[str, Callable[..., list[FileTable]]] = {
     ".npy": read_npy,
     ".npz": read_npz,
@@ -133,12 +125,11 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
     check_path(file.path, source)
     kind, stem = kind_and_stem(file.path, source)
     named = file if file.name else replace(file, name=stem)
-    if kind in _COLUMNS:
-        columns = _read_columns(kind, named)
-        from imvc.io._table_columns import table_from_columns
+    if kind in _TYPED:
+        need("pyarrow", source)
+        from imvc.io._arrow_files import read_typed_table
 
-        with reading(source, "a table"):
-            tables = [table_from_columns(columns, file)]
+        tables = [read_typed_table(kind, named)]
     else:
         if file.id_column is not None and kind not in (".h5ad", ".h5mu"):
             raise input_error(
@@ -175,23 +166,14 @@ def read_metadata(
     source = str(path)
     check_path(Path(path), source)
     kind, stem = kind_and_stem(Path(path), source)
-    if kind not in _COLUMNS:
+    if kind not in _TYPED:
         raise input_error(
             source, "is no table of metadata; give a CSV, TSV or Parquet file."
         )
-    found = _read_columns(kind, Request(source, stem, block=False))
-    from imvc.io._table_columns import metadata_from_columns
+    need("pyarrow", source)
+    from imvc.io._arrow_files import read_typed_metadata
 
-    with reading(source, "a table of metadata"):
-        ids, columns = metadata_from_columns(found, Request(source))
-    return ids, columns, [f"{source}: {note}" for note in found.notes]
-
-
-def _read_columns(kind: str, file: Request) -> Any:
-    """The ArrowColumns of a file; its reader is imported once pyarrow is known."""
-    need("pyarrow", file.source)
-    module, reader = _COLUMNS[kind]
-    return getattr(import_module(module), reader)(file)
+    return read_typed_metadata(kind, Request(source, stem, block=False))
 
 
 def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
@@ -200,9 +182,9 @@ def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
     if kind in PACKED:
         inner = Path(path.stem)
         kind = inner.suffix.lower()
-        if kind not in _MAY_BE_PACKED and kind in {**_COLUMNS, **_MATRICES}:
+        if kind not in _MAY_BE_PACKED and kind in (*_TYPED, *_MATRICES):
             raise input_error(source, "is packed; unpack it first.")
-    if kind in _COLUMNS or kind in _MATRICES:
+    if kind in _TYPED or kind in _MATRICES:
         return kind, inner.name[: -len(kind)] or inner.name
     if kind in _REMEDIES:
         raise input_error(source, f"{kind} files are not read; {_REMEDIES[kind]}.")
