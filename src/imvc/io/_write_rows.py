@@ -70,12 +70,12 @@ def save_rows(
     """
     path = Path(path)
     suffix = check_format(path)
-    rows = _Rows(array, ids, columns, block_rows)
     if ids is not None and suffix not in (".parquet", ".csv"):
         raise ValueError(
             f"{path.name!r} has no place for ids; write them to a file of their "
             f"own, or choose .parquet or .csv."
         )
+    rows = _Rows(array, ids, columns, block_rows)
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"cannot write {path.name!r}: the folder {str(path.parent)!r} does not "
