@@ -35,6 +35,7 @@ ROOMS = {
     "_plain": set(),
 }
 CORE = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
+ARROW_MODULES = {"_arrow_columns", "_arrow_files", "_table_columns", "_text", "_wide"}
 MODULES = sorted(ROOT.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 
@@ -96,6 +97,8 @@ def test_optional_packages_are_imported_inside_functions(path):
     known = CORE | {"imvc"} | sys.stdlib_module_names
     if room(path) == "cli" and path.name not in ("__init__.py", "_main.py"):
         known = known | {"typer"}  # `_main` says which extra to install
+    if room(path) == "io" and path.stem in ARROW_MODULES:
+        known = known | {"pyarrow"}  # `_read_file` says which extra to install
     for name in imports(path, top_level_only=True):
         assert name.split(".")[0] in known, f"{name} is not a core dependency"
 

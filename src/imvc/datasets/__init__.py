@@ -6,8 +6,8 @@ digits, `load_dataset` reads the benchmark sets from files. All return a
 """
 
 from imvc.datasets._benchmark_sets import DatasetInfo
-from imvc.datasets._data_home import get_data_home
 from imvc.datasets._dataset import MultiViewDataset
+from imvc.datasets._dataset_files import get_data_home
 from imvc.datasets._dependent_masks import class_dependent_mask, value_dependent_mask
 from imvc.datasets._digits import load_digits_views
 from imvc.datasets._load import (

@@ -1,7 +1,5 @@
 """The benchmark sets: what they are called, look like, and where they are published."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

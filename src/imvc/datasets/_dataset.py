@@ -1,8 +1,5 @@
 """The record in which datasets are handed over."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,7 +83,7 @@ class MultiViewDataset:
         """Number of classes."""
         return len(np.unique(self.y))
 
-    def with_mask(self, mask: ArrayLike) -> MultiViewDataset:
+    def with_mask(self, mask: ArrayLike) -> "MultiViewDataset":
         """Return the dataset with fewer observations; the arrays are shared.
 
         Parameters
@@ -139,11 +136,6 @@ class MultiViewDataset:
 def default_view_names(n_views: int) -> tuple[str, ...]:
     """view0, view1, ... for sources that do not name their views."""
     return tuple(f"view{v}" for v in range(n_views))
-
-
-def encode_classes(labels: Iterable[Any] | NDArray[Any]) -> NDArray[np.int64]:
-    """Map class labels to 0..c-1 in sorted order."""
-    return np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.int64)
 
 
 def _with_nan_rows(X: Any, observed: NDArray[np.bool_], name: str) -> Any:

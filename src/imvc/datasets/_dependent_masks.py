@@ -1,7 +1,5 @@
 """Masks that depend on the classes or on the data: views not missing at random."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 

@@ -1,7 +1,5 @@
 """Scikit-learn's handwritten digits, seen in five ways."""
 
-from __future__ import annotations
-
 from math import factorial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every mask generator shares: argument checks and the draw of patterns."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any
 

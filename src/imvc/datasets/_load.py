@@ -1,7 +1,5 @@
 """Read a dataset by name; list and describe what is there."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from dataclasses import dataclass
@@ -13,14 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from imvc.datasets._benchmark_sets import REGISTRY, DatasetInfo, find_info, normalise
-from imvc.datasets._data_home import (
+from imvc.datasets._dataset import MultiViewDataset
+from imvc.datasets._dataset_files import (
     dataset_files,
     find_dataset,
     get_data_home,
     match_file,
+    read_dataset_file,
 )
-from imvc.datasets._dataset import MultiViewDataset, encode_classes
-from imvc.datasets._dataset_files import read_dataset_file
 
 
 @dataclass(frozen=True)
@@ -209,10 +207,15 @@ def _assemble(parts: dict[str, Any], name: str, path: Path) -> MultiViewDataset:
     stored = parts.get("mask")
     try:
         if stored is not None:
-            mask &= _as_mask(stored, mask.shape)
+            if stored.shape != mask.shape or not np.isin(stored, (0, 1)).all():
+                raise ValueError(
+                    f"mask of shape {stored.shape}; expected {mask.shape} (samples, "
+                    "views) with 1 = observed and 0 = not."
+                )
+            mask &= stored.astype(bool)
         return MultiViewDataset(
             Xs=parts["Xs"],
-            y=encode_classes(y),
+            y=np.unique(y, return_inverse=True)[1].astype(np.int64),
             mask=mask,
             names=parts["names"],
             name=name,
@@ -220,15 +223,6 @@ def _assemble(parts: dict[str, Any], name: str, path: Path) -> MultiViewDataset:
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-
-
-def _as_mask(stored: NDArray[Any], shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    if stored.shape != shape or not np.isin(stored, (0, 1)).all():
-        raise ValueError(
-            f"mask of shape {stored.shape}; expected {shape} (samples, views) with 1 = "
-            "observed and 0 = not."
-        )
-    return stored.astype(bool)
 
 
 def _observed_rows(X: Any) -> NDArray[np.bool_]:

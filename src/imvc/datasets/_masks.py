@@ -1,7 +1,5 @@
 """Masks that know nothing of the data: views missing completely at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Planted Gaussian clusters in several views."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any

@@ -7,20 +7,21 @@ write results that are whole or not there. Every complaint about a file is an
 `InputError` that names it. Nothing is ever unpickled.
 
 Every format has a module of its own: `_text` (with `_encoding`, `_dialect` and, for
-thousands of columns, `_wide`), `_parquet`, `_feather`, `_npy`, `_npz`, `_zarr`,
+thousands of columns, `_wide`), `_parquet`, `_arrow_files`, `_npy`, `_npz`, `_zarr`,
 `_anndata`, `_matlab`, `_matrix_market`. Tables with typed columns become a `FileTable`
 in `_table_columns`. What can be read by blocks of rows also has a `RowReader`, which
-`_open_rows` finds for `imvc.scale`.
+`_open_rows` finds for `imvc.scale`. Modules that work on Arrow tables import pyarrow
+and are themselves imported by `_read_file` once it is known to be there.
 """
 
 from imvc.io._errors import InputError
 from imvc.io._file_table import FileTable
-from imvc.io._metadata import read_metadata
 from imvc.io._output_folder import OutputFolder
+from imvc.io._parquet import has_parquet
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._read_file import read_file
+from imvc.io._read_file import read_file, read_metadata
 from imvc.io._read_views import ViewFiles, read_views
-from imvc.io._write_rows import write_labels
+from imvc.io._write_rows import check_format, take_rows, write_labels
 
 __all__ = [
     "FileTable",
@@ -29,8 +30,11 @@ __all__ = [
     "OutputFolder",
     "Preparation",
     "ViewFiles",
+    "check_format",
+    "has_parquet",
     "read_file",
     "read_metadata",
     "read_views",
+    "take_rows",
     "write_labels",
 ]

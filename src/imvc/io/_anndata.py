@@ -1,7 +1,8 @@
 """AnnData (.h5ad) and MuData (.h5mu) files as whole tables, read with h5py alone.
 
 Only what a view needs is read: the matrix (or a layer), the names of samples and
-features, and the columns of ``obs`` as metadata.
+features, and the columns of ``obs`` as metadata. A node is never followed to another
+file.
 """
 
 from typing import Any
@@ -13,8 +14,9 @@ from imvc.io._checked_table import id_strings, matrix_table, to_object_array
 from imvc.io._errors import input_error, need, reading, shown
 from imvc.io._file_bytes import check_size
 from imvc.io._file_table import FileTable, Request
-from imvc.io._hdf5 import child, has, matrix_layout, modalities, text
 from imvc.io._join_tables import aligned, places
+
+_SMALL, _PACKING = 64 * 2**20, 2000
 
 
 def read_h5ad(file: Request) -> list[FileTable]:
@@ -198,3 +200,61 @@ def _with_shared_metadata(
             if not key.startswith(prefixes) and key not in table.metadata:
                 table.metadata[key] = aligned(values, at)
     return tables
+
+
+def has(group: Any, key: str) -> bool:
+    """Whether a group has a key, without following where it leads."""
+    return hasattr(group, "keys") and group.get(key, getlink=True) is not None
+
+
+def child(group: Any, path: str, source: str, *, whole: bool = True) -> Any:
+    """A node of the file, never one that lives in another file.
+
+    Unless `whole` is False, a dataset must be of a size that can be read at once.
+    """
+    import h5py
+
+    for key in path.split("/"):
+        if not has(group, key):
+            raise input_error(source, f"has no {path!r}, so it is no AnnData file.")
+        if isinstance(group.get(key, getlink=True), h5py.ExternalLink):
+            raise input_error(source, f"its {path!r} points to another file; copy it.")
+        group = group[key]
+    if isinstance(group, h5py.Dataset):
+        if group.external or group.is_virtual:
+            raise input_error(source, f"its {path!r} is kept in another file; copy it.")
+        if whole:
+            claimed = float(group.size or 0) * group.dtype.itemsize
+            check_size(source, claimed)
+            # No file can hold so much, however well it is packed.
+            if claimed > max(_SMALL, _PACKING * group.file.id.get_filesize()):
+                raise input_error(
+                    source,
+                    f"{group.name} says it holds {claimed:.0f} bytes; it is damaged.",
+                )
+    return group
+
+
+def text(value: Any) -> Any:
+    """Attributes and names that may be stored as bytes."""
+    return value.decode("utf-8") if isinstance(value, bytes) else value
+
+
+def matrix_layout(node: Any) -> tuple[str, tuple[int, ...]]:
+    """Encoding and shape of a sparse matrix, as anndata of any version wrote them."""
+    encoding = text(node.attrs.get("encoding-type", node.attrs.get("h5sparse_format")))
+    shape = node.attrs.get("shape", node.attrs.get("h5sparse_shape", ()))
+    return encoding, tuple(int(size) for size in shape)
+
+
+def modalities(file: Any, source: str, remedy: str) -> list[str]:
+    """Names of the modalities of a MuData file, in its order."""
+    if not has(file, "mod"):
+        raise input_error(source, f"has no group 'mod'; {remedy}.")
+    mods = child(file, "mod", source)
+    stored = [str(text(k)) for k in np.atleast_1d(mods.attrs.get("mod-order", []))]
+    keys = [key for key in stored if has(mods, key)]
+    keys += [key for key in mods if key not in keys]
+    if not keys:
+        raise input_error(source, "holds no modality.")
+    return keys

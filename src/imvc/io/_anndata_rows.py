@@ -6,10 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from imvc.io._anndata import child, matrix_layout, modalities, text
 from imvc.io._errors import need
-from imvc.io._hdf5 import child, matrix_layout, modalities, text
-from imvc.io._paths import file_stamp, local_path
-from imvc.io._row_reader import RowReader, canonical_csr, cut_rows, id_array
+from imvc.io._row_reader import (
+    RowReader,
+    canonical_csr,
+    cut_rows,
+    file_stamp,
+    id_array,
+    local_path,
+)
 
 _ID_ROWS = 1 << 17  # ids read at once
 

@@ -1,11 +1,18 @@
-"""Tables with typed columns, as pyarrow reads them, and the kinds of columns."""
+"""Tables with typed columns, as pyarrow reads them, and which column holds the ids."""
 
+import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from imvc.io._dialect import NUMBER
+from imvc.io._errors import input_error, shown
+from imvc.io._file_table import Request
 
 _INDEX_NAMES = frozenset(
     "id ids index key sample samples sampleid samplename barcode barcodes cell cells "
@@ -55,8 +62,6 @@ class ArrowColumns:
 
 
 def is_numeric(dtype: Any) -> bool:
-    import pyarrow as pa
-
     kind = pa.types
     return (
         kind.is_integer(dtype)
@@ -68,23 +73,15 @@ def is_numeric(dtype: Any) -> bool:
 
 
 def is_nested(dtype: Any) -> bool:
-    import pyarrow as pa
-
     return pa.types.is_nested(dtype)
 
 
 def as_text(column: Any) -> Any:
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
         column = column.cast(pa.large_string())
     return column.cast(pa.string())
-
-
-def to_objects(column: Any) -> np.ndarray:
-    return np.asarray(column.to_numpy(), dtype=object)
 
 
 def is_index_name(name: str) -> bool:
@@ -96,3 +93,105 @@ def is_index_name(name: str) -> bool:
 def is_nameless(name: str) -> bool:
     """No name, or the one that pandas makes up for none."""
     return name == "" or re.fullmatch(r"Unnamed: \d+", name) is not None
+
+
+def pick_ids(columns: ArrowColumns, request: Request) -> str | None:
+    """The column that holds the ids, with a note if nobody named it."""
+    names = columns.names
+    if request.id_column is not None:
+        if request.id_column not in names:
+            near = difflib.get_close_matches(request.id_column, names, n=1)
+            hint = f"its columns are {shown(names, 5)}."
+            raise input_error(
+                columns.source,
+                f"has no column {request.id_column!r} for the ids; "
+                + (f"did you mean {near[0]!r}?" if near else hint),
+            )
+        return request.id_column
+    if request.id_hint in names:
+        columns.notes.append(f"ids from column {request.id_hint!r}, as in the fit")
+        return request.id_hint
+    chosen = columns.index or _guess_ids(columns)
+    if chosen is None:
+        columns.notes.append("no column of ids: rows are taken in their order")
+    else:
+        label = "without a name" if is_nameless(chosen) else repr(chosen)
+        columns.notes.append(f"ids from column {label}")
+    return chosen
+
+
+def _guess_ids(columns: ArrowColumns) -> str | None:
+    def n_distinct(name: str) -> int:
+        return pc.count_distinct(id_text(table.column(name)), mode="all").as_py()
+
+    table, likely = columns.table, columns.likely_ids
+    if likely is not None:
+        text = id_text(table.column(likely))
+        # A first column with such a name is taken for ids even where they repeat:
+        # the check of ids will then say so. Fractions are measurements.
+        if is_nameless(likely) or not _has_fractions(text):
+            return likely
+    texts = [
+        name
+        for name, column in zip(table.column_names, table.columns)
+        if name != likely and not (is_numeric(column.type) or is_nested(column.type))
+    ]
+    for name in texts:
+        if n_distinct(name) == columns.n_rows:
+            return name
+    first = texts[0] if texts else None
+    if first is not None and first == columns.first:
+        # Nearly all different: ids with a few repeats rather than a feature.
+        if n_distinct(first) >= 0.9 * columns.n_rows:
+            return first
+    return None
+
+
+def _has_fractions(text: Any) -> bool:
+    numbers = pc.match_substring_regex(text, rf"^{NUMBER}$")
+    whole = pc.match_substring_regex(text, r"^[-+]?\d+$")
+    return bool(pc.all(numbers).as_py()) and not pc.all(whole).as_py()
+
+
+def id_text(column: Any) -> Any:
+    """A column as stripped text, empty where it is null; 7.0 becomes 7."""
+    if pa.types.is_floating(column.type):
+        column = column.cast(pa.float64())
+        if pc.all(pc.equal(pc.round(column), column)).as_py():
+            column = column.cast(pa.int64(), safe=False)
+    text = pc.utf8_trim_whitespace(as_text(column))
+    text = pc.fill_null(text, "")
+    if pc.all(pc.match_substring_regex(text, r"^-?\d+\.0+$")).as_py():
+        text = pc.replace_substring_regex(text, r"\.0+$", "")
+    return text
+
+
+def drop_blank_rows(columns: ArrowColumns, id_column: str) -> None:
+    """Leave out rows that hold nothing at all: spreadsheets have them at the end."""
+    table, lines = columns.table, columns.lines
+    blank = pc.equal(id_text(table.column(id_column)), "")
+    if not pc.any(blank).as_py():
+        return
+    for name in table.column_names:
+        if name != id_column:
+            blank = pc.and_(blank, _is_blank(table.column(name)))
+    empty = np.asarray(blank.to_numpy(), dtype=bool)
+    if columns.block is not None:
+        empty &= np.isnan(columns.block).all(axis=1)
+    if not empty.any():
+        return
+    if empty.all():
+        raise input_error(columns.source, "has rows that hold nothing.")
+    columns.notes.append(f"left out {empty.sum()} rows that hold nothing")
+    kept = np.flatnonzero(~empty)
+    columns.table = table.filter(pa.array(~empty))
+    if columns.block is not None:
+        columns.block = columns.block[kept]
+    if lines is not None:
+        columns.lines = lambda row: lines(int(kept[row]))
+
+
+def _is_blank(column: Any) -> Any:
+    if pa.types.is_string(column.type):
+        return pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), "")
+    return pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))

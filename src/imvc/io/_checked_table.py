@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.io._errors import input_error
+from imvc.io._errors import input_error, listed
 from imvc.io._file_table import FileTable
 from imvc.views import count_nonfinite, float_dtype
 
@@ -120,7 +120,15 @@ def check_table(table: FileTable, lines: Any = None) -> FileTable:
         raise input_error(table.source, f"has {n} rows and {len(table.ids)} ids.")
     check_ids(table.source, table.ids, table.id_column, lines)
     refuse_repeats(table.source, table.features)
-    _check_finite(table, lines)
+    _, n_inf = count_nonfinite(table.values, np.ones(n, bool))
+    if n_inf.any():
+        row, column = first_cell(table.values, np.isinf)
+        raise input_error(
+            table.source,
+            f"{table.row(row)} has an infinite value in column "
+            f"{table.features[column]!r}; replace it, or leave the cell empty.",
+            lines and lines(row),
+        )
     return table
 
 
@@ -161,10 +169,9 @@ def _refuse_repeated_ids(
         where = ", ".join(map(str, found if known else rows))
         parts.append(f"{str(values[code])!r} ({'lines' if known else 'rows'} {where})")
     column = "" if id_column is None else f" in column {id_column!r}"
-    more = f" and {len(twice) - 3} more" if len(twice) > 3 else ""
     raise input_error(
         source,
-        f"{len(twice)} ids come more than once{column}: {', '.join(parts)}{more}; "
+        f"{len(twice)} ids come more than once{column}: {listed(parts, len(twice))}; "
         "keep one row per id, or name another column of ids (--id).",
         place,
     )
@@ -180,23 +187,8 @@ def refuse_repeats(source: str, names: Any) -> None:
         if name in seen:
             repeats.append(f"{name!r} (columns {seen[name]} and {j})")
         seen.setdefault(name, j)
-    more = f" and {len(repeats) - 3} more" if len(repeats) > 3 else ""
-    raise input_error(
-        source,
-        f"column names come twice: {', '.join(repeats[:3])}{more}; rename them.",
-    )
-
-
-def _check_finite(table: FileTable, lines: Any) -> None:
-    _, n_inf = count_nonfinite(table.values, np.ones(table.n_rows, bool))
-    if n_inf.any():
-        row, column = first_cell(table.values, np.isinf)
-        raise input_error(
-            table.source,
-            f"{table.row(row)} has an infinite value in column "
-            f"{table.features[column]!r}; replace it, or leave the cell empty.",
-            lines and lines(row),
-        )
+    named = listed(repeats[:3], len(repeats))
+    raise input_error(source, f"column names come twice: {named}; rename them.")
 
 
 def first_cell(X: Any, is_meant: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int]:

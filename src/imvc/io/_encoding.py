@@ -1,6 +1,7 @@
 """Text files as UTF-8 bytes, whatever they were written in."""
 
 import codecs
+import re
 from typing import Any, NamedTuple
 
 from imvc.io._errors import input_error
@@ -41,7 +42,11 @@ def as_utf8(data: Any, source: str) -> Text:
     start = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
     _refuse_binary(data, source)
     text = _with_lines(data, start, ())
-    return text if _is_utf8(data[:_HEAD]) else as_western(text)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data[:_HEAD])
+    except UnicodeDecodeError:
+        return as_western(text)
+    return text
 
 
 def as_western(text: Text) -> Text:
@@ -55,20 +60,18 @@ def as_western(text: Text) -> Text:
     return _with_lines(decoded.encode(), 0, (*text.notes, note))
 
 
+def single_tabs(data: Any) -> bytes:
+    """Columns that are aligned by runs of blanks, separated by single tabs instead."""
+    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", bytes(data))
+    return re.sub(rb"[ \t]+", b"\t", data)
+
+
 def _with_lines(data: Any, start: int, notes: tuple[str, ...]) -> Text:
     """Text whose lines, if they end in CR alone as on old Macs, end in LF instead."""
     head = data[:_HEAD]
     if b"\r" in head and b"\n" not in head:
         data = bytes(data).replace(b"\r", b"\n")
     return Text(data, start, notes)
-
-
-def _is_utf8(head: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _refuse_binary(data: Any, source: str) -> None:

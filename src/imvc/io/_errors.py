@@ -72,9 +72,13 @@ def need(
 
 def shown(items: Sequence[Any], limit: int = 3) -> str:
     """First few items for a message: ``'a', 'b', 'c' and 7 more``."""
-    text = ", ".join(_short(item) for item in items[:limit])
-    more = len(items) - limit
-    return f"{text} and {more} more" if more > 0 else text
+    return listed([_short(item) for item in items[:limit]], len(items))
+
+
+def listed(texts: Sequence[str], total: int) -> str:
+    """Texts of the first of so many things, and how many are left."""
+    more = total - len(texts)
+    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
 
 def _short(item: Any) -> str:

@@ -15,7 +15,8 @@ _CHUNK = 4 * 2**20
 # Beyond this size, data that shrank so much are repeats of one thing, not a table.
 _BOMB_SIZE, _BOMB_RATIO = 256 * 2**20, 500
 
-PACKED = (".gz", ".bz2", ".xz", ".zst")
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+PACKED = (*_OPENERS, ".zst")
 
 _MAGIC = (
     (b"PAR1", "a Parquet file", "rename it to .parquet"),
@@ -120,20 +121,17 @@ def load_bytes(path: Path, source: str) -> Any:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         _check_lines(data, source)
         return data
-    with reading(source, f"a {suffix} file"), _unpacker(path, source) as stream:
-        unpacked = _unpack(stream, source, path.stat().st_size)
+    with reading(source, f"a {suffix} file"):
+        if suffix == ".zst":
+            pyarrow = need("pyarrow", source)
+            packed = pyarrow.input_stream(str(path), compression="zstd")
+        else:
+            packed = _OPENERS[suffix](path, "rb")
+        with packed as stream:
+            unpacked = _unpack(stream, source, path.stat().st_size)
     if not unpacked:
         raise input_error(source, "the file is empty once unpacked.")
     return unpacked
-
-
-def _unpacker(path: Path, source: str) -> Any:
-    suffix = path.suffix.lower()
-    if suffix == ".zst":
-        pyarrow = need("pyarrow", source)
-        return pyarrow.input_stream(str(path), compression="zstd")
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    return openers[suffix](path, "rb")
 
 
 def _unpack(stream: Any, source: str, packed_size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Joining tables by id, and errors where that cannot be what was meant."""
+"""Joining tables and metadata by id, and errors where that cannot be meant."""
 
 import re
 from collections.abc import Sequence
@@ -11,6 +11,8 @@ from imvc.io._errors import InputError, input_error, need, shown
 from imvc.io._file_table import FileTable
 from imvc.views import IncompleteViews, Table, assemble_views
 from imvc.views import join_tables as join_frames
+
+_NOTHING = np.array(None, dtype=object)
 
 
 def settle_ids(tables: list[FileTable]) -> tuple[list[FileTable], list[str]]:
@@ -161,3 +163,67 @@ def aligned(values: np.ndarray, at: np.ndarray) -> np.ndarray:
     known = at >= 0
     result[known] = values[at[known]]
     return result
+
+
+def gather_metadata(
+    tables: Sequence[FileTable], sample_ids: np.ndarray | None
+) -> dict[str, np.ndarray]:
+    """Metadata of all tables, per sample; None where unknown.
+
+    Without ids, samples are the rows of the tables. A name that two tables use for
+    different things is kept for the first and followed by the view for the others.
+    """
+    columns: dict[str, np.ndarray] = {}
+    for table in tables:
+        at = places(table.ids, sample_ids, table.n_rows)
+        for name, values in table.metadata.items():
+            _add(columns, name, _none_where_nan(aligned(values, at)), table.name)
+    return columns
+
+
+def join_metadata(
+    source: str,
+    ids: np.ndarray | None,
+    columns: dict[str, np.ndarray],
+    sample_ids: np.ndarray | None,
+    n: int,
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Columns of a file of metadata for `n` samples, and a note if some have none."""
+    n_rows = len(next(iter(columns.values()), ())) if ids is None else len(ids)
+    if ids is None and sample_ids is not None:
+        raise input_error(source, "has no ids while the views have; add the id column.")
+    if sample_ids is None and n_rows != n:
+        raise input_error(
+            source, f"has {n_rows} rows and the views have {n}, and no ids join them."
+        )
+    at = places(None if sample_ids is None else ids, sample_ids, n)
+    known = int((at >= 0).sum())
+    if known == 0 and sample_ids is not None and ids is not None:
+        raise input_error(
+            source,
+            f"its ids, e.g. {shown(ids[:2].tolist())}, match no sample, e.g. "
+            f"{shown(sample_ids[:2].tolist())}; check the id column.",
+        )
+    lacking = len(at) - known
+    notes = [f"{source}: {lacking} samples have no metadata"] if lacking else []
+    return {k: _none_where_nan(aligned(v, at)) for k, v in columns.items()}, notes
+
+
+def _none_where_nan(values: np.ndarray) -> np.ndarray:
+    values[values != values] = None
+    return values
+
+
+def _add(
+    columns: dict[str, np.ndarray], name: str, values: np.ndarray, view: str
+) -> None:
+    """Merge a column with what is known under its name, or keep it apart."""
+    old = columns.get(name)
+    if old is None:
+        columns[name] = values
+        return
+    both = (old != _NOTHING) & (values != _NOTHING)
+    if (old[both] == values[both]).all():
+        columns[name] = np.where(old != _NOTHING, old, values)
+    else:
+        columns[f"{name} ({view})"] = values

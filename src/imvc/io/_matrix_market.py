@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._checked_table import id_strings, matrix_table
+from imvc.io._encoding import single_tabs
 from imvc.io._errors import input_error, need, reading
 from imvc.io._file_bytes import check_path, check_size, load_bytes
 from imvc.io._file_table import FileTable, Request
-from imvc.io._text import single_tabs
 
 _HEAD = 2**20
 

@@ -17,8 +17,7 @@ from imvc.io._checked_table import matrix_table
 from imvc.io._errors import InputError, input_error, reading
 from imvc.io._file_bytes import check_size
 from imvc.io._file_table import FileTable, Request
-from imvc.io._paths import file_stamp
-from imvc.io._row_reader import CsrReader, RowReader
+from imvc.io._row_reader import CsrReader, RowReader, file_stamp
 
 
 def read_npy(file: Request) -> list[FileTable]:

@@ -8,8 +8,7 @@ import numpy as np
 from imvc.io._anndata_rows import AnnDataReader, open_h5ad
 from imvc.io._npy import open_memmap, open_npy
 from imvc.io._parquet import ParquetRows, has_parquet, open_parquet
-from imvc.io._paths import PATHS, local_path, must_exist
-from imvc.io._row_reader import ArrayReader, RowReader
+from imvc.io._row_reader import PATHS, ArrayReader, RowReader, local_path, must_exist
 from imvc.io._zarr import (
     ZarrReader,
     array_folder,

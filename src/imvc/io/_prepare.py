@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
+from imvc.io._errors import input_error
 from imvc.io._file_table import FileTable
-from imvc.io._match import match_views
 from imvc.io._prepare_view import (
     ViewPreparation,
-    ViewSteps,
     apply_view,
     fit_view,
     view_from_dict,
@@ -66,24 +65,21 @@ class Preparation:
             names = (self.log1p,) if isinstance(self.log1p, str) else self.log1p
             object.__setattr__(self, "log1p", tuple(names))
 
-    def for_view(self, name: str) -> "ViewSteps":
-        """What is asked for one view."""
+    def for_view(self, name: str) -> dict[str, Any]:
+        """What is asked for one view, as arguments of `fit_view`."""
         logged = self.log1p if isinstance(self.log1p, bool) else name in self.log1p
-        scale = _of_view(self.scale, name)
-        return ViewSteps(
-            bool(logged), scale == "standard", _of_view(self.top_variance, name)
-        )
+        return {
+            "impute": self.impute,
+            "log1p": logged,
+            "standard": _of_view(self.scale, name) == "standard",
+            "top_variance": _of_view(self.top_variance, name),
+        }
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse steps for views that are not there."""
-        asked: dict[str, Any] = {
-            "log1p": () if isinstance(self.log1p, bool) else self.log1p,
-            "scale": self.scale if isinstance(self.scale, Mapping) else (),
-            "top_variance": (
-                self.top_variance if isinstance(self.top_variance, Mapping) else ()
-            ),
-        }
-        for step, views in asked.items():
+        for step in ("log1p", "scale", "top_variance"):
+            asked = getattr(self, step)
+            views = asked if isinstance(asked, tuple | Mapping) else ()
             unknown = [view for view in views if view not in names]
             if unknown:
                 raise ValueError(
@@ -136,13 +132,7 @@ class FittedPreparation:
         preparation.check_names([table.name for table in tables])
         notes: dict[str, list[str]] = {table.name: [] for table in tables}
         views = tuple(
-            fit_view(
-                table,
-                preparation.for_view(table.name),
-                preparation.impute,
-                notes[table.name],
-            )
-            for table in tables
+            fit_view(t, notes[t.name], **preparation.for_view(t.name)) for t in tables
         )
         return cls(views, preparation.impute, non_numeric, notes)
 
@@ -165,14 +155,18 @@ class FittedPreparation:
         list of FileTable
             With the names and the columns of the fit.
         """
-        found = match_views(self.views, tables)
+        found = _match_views(self.views, tables)
         return [apply_view(v, t, self.impute) for v, t in zip(found, tables)]
 
     def apply_to_training(self, tables: Sequence[FileTable]) -> list[FileTable]:
-        """`apply` for the tables of the fit: columns not kept are no news there."""
+        """`apply` for the tables of the fit, with the notes of the fit.
+
+        Columns that were not kept are no news there.
+        """
+        noted = [t.with_notes(*self.notes.get(t.name, ())) for t in tables]
         return [
             apply_view(v, t, self.impute, tell_extra=False)
-            for v, t in zip(self.views, tables)
+            for v, t in zip(self.views, noted)
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -199,3 +193,57 @@ class FittedPreparation:
             raise ValueError(
                 f"the preparation of the model cannot be read ({error})."
             ) from error
+
+
+def _match_views(views: Sequence[Any], tables: Sequence[FileTable]) -> list[Any]:
+    """The view of the fit that each table is.
+
+    By name; what is left, by the features where exactly one free view has them; what
+    is left then, by position if there are as many tables as views.
+    """
+    by_name = {view.name: view for view in views}
+    found = [by_name.get(table.name) for table in tables]
+    _refuse_twins(tables)
+    _match_by_features(views, tables, found)
+    if None in found and len(tables) == len(views):
+        free = {view.name for view in views} - {v.name for v in found if v is not None}
+        for j, view in enumerate(views):
+            if found[j] is None and view.name in free:
+                found[j] = view
+    for table, view in zip(tables, found):
+        if view is None:
+            raise input_error(
+                table.source,
+                f"is none of the views of the model ({', '.join(by_name)}), neither "
+                "by name nor by its columns; give its view with names= (--name).",
+            )
+    return found
+
+
+def _refuse_twins(tables: Sequence[FileTable]) -> None:
+    seen: dict[str, str] = {}
+    for table in tables:
+        if table.name in seen:
+            raise input_error(
+                table.source,
+                f"is called {table.name!r} like {seen[table.name]}; give names= "
+                "(--name).",
+            )
+        seen[table.name] = table.source
+
+
+def _match_by_features(
+    views: Sequence[Any], tables: Sequence[FileTable], found: list[Any]
+) -> None:
+    """Fill in `found` where the columns of a table fit one free view only."""
+    for j, table in enumerate(tables):
+        if found[j] is not None:
+            continue
+        taken = {view.name for view in found if view is not None}
+        has = set(table.features)
+        fits = [v for v in views if v.name not in taken and has.issuperset(v.features)]
+        # Numbered columns fit every narrower view: then the width must be the same.
+        exact = [v for v in fits if len(v.features) == len(table.features)]
+        chosen = exact or fits
+        if len(chosen) == 1:
+            found[j] = chosen[0]

@@ -1,26 +1,19 @@
 """The preparation of one view: learnt from a table, applied to tables."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from imvc._plain import plain
 from imvc.io._checked_table import first_cell
 from imvc.io._errors import input_error, shown
 from imvc.io._file_table import FileTable
-from imvc.io._moments import column_counts, column_moments
 from imvc.views import count_nonfinite
 
-
-@dataclass(frozen=True)
-class ViewSteps:
-    """What is asked for one view."""
-
-    log1p: bool
-    standard: bool
-    top_variance: int | None
+_BLOCK_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +32,31 @@ class ViewPreparation:
 
 
 def fit_view(
-    table: FileTable, steps: ViewSteps, impute: bool, notes: list[str]
+    table: FileTable,
+    notes: list[str],
+    *,
+    impute: bool,
+    log1p: bool,
+    standard: bool,
+    top_variance: int | None,
 ) -> ViewPreparation:
+    """Learn what was asked for from a table, and add to the notes what was decided."""
     X = table.values
-    if steps.log1p:
+    if log1p:
         X = _log1p(X, table)
         notes.append("log(1 + x) taken")
-    needed = impute or steps.standard or steps.top_variance is not None
-    count, mean, variance = column_moments(X) if needed else column_counts(X)
+    needed = impute or standard or top_variance is not None
+    count, mean, variance = _moments(X) if needed else _counts(X)
     if not count.any():
         raise input_error(table.source, "holds no number at all; leave it out.")
     columns = np.flatnonzero(count)
     empty = [table.features[j] for j in np.flatnonzero(count == 0)]
     if empty:
         notes.append(f"left out {len(empty)} columns without a number: {shown(empty)}")
-    columns = _most_variable(columns, variance, steps.top_variance, notes)
+    columns = _most_variable(columns, variance, top_variance, notes)
     mean, deviation = mean[columns], np.sqrt(variance[columns])
     scale = center = None
-    if steps.standard:
+    if standard:
         # A constant column is moved to 0 and not stretched.
         tiny = np.finfo(X.dtype).eps * np.maximum(np.abs(mean), np.finfo(X.dtype).tiny)
         scale = np.where(deviation > 10 * tiny, deviation, 1.0)
@@ -69,7 +69,7 @@ def fit_view(
     return ViewPreparation(
         name=table.name,
         features=tuple(table.features[j] for j in columns),
-        log1p=steps.log1p,
+        log1p=log1p,
         fill=mean if impute else None,
         center=center,
         scale=scale,
@@ -109,6 +109,59 @@ def _log1p(X: Any, table: FileTable) -> Any:
     X = X.copy()
     X.data = np.log1p(X.data)
     return X
+
+
+def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
+    step = max(1, _BLOCK_BYTES // max(1, 8 * X.shape[1]))
+    for start in range(0, X.shape[0], step):
+        yield X[start : start + step]
+
+
+def _moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Count, mean and variance of the numbers of each column, NaN left out.
+
+    Two passes, so that a large mean does not swallow a small variance. Entries that a
+    sparse matrix does not store count as zeros.
+    """
+    return _sparse_moments(X) if sp.issparse(X) else _dense_moments(X)
+
+
+def _counts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `_moments`, for those who only need the counts: the rest is zero."""
+    if sp.issparse(X):
+        holes = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+    else:
+        n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
+        holes = np.isnan(X[n_nan > 0]).sum(axis=0)
+    zeros = np.zeros(X.shape[1])
+    return X.shape[0] - holes, zeros, zeros
+
+
+def _dense_moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    d = X.shape[1]
+    count, total = np.zeros(d, np.int64), np.zeros(d)
+    for block in _blocks(X):
+        known = ~np.isnan(block)
+        count += known.sum(axis=0)
+        total += np.sum(block, axis=0, where=known, dtype=np.float64)
+    mean = total / np.maximum(count, 1)
+    squares = np.zeros(d)
+    for block in _blocks(X):
+        centred = np.nan_to_num(block - mean, nan=0.0)
+        squares += np.einsum("ij,ij->j", centred, centred)
+    return count, mean, squares / np.maximum(count, 1)
+
+
+def _sparse_moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n, d = X.shape
+    hole = np.isnan(X.data)
+    columns, data = X.indices[~hole], X.data[~hole].astype(np.float64)
+    count = n - np.bincount(X.indices[hole], minlength=d)
+    safe = np.maximum(count, 1)
+    mean = np.bincount(columns, weights=data, minlength=d) / safe
+    centred = np.bincount(columns, weights=(data - mean[columns]) ** 2, minlength=d)
+    zeros = count - np.bincount(columns, minlength=d)
+    return count, mean, (centred + zeros * mean**2) / safe
 
 
 def apply_view(
@@ -210,16 +263,8 @@ def _rescale(X: Any, view: ViewPreparation) -> Any:
 
 
 def view_to_dict(view: ViewPreparation) -> dict[str, Any]:
-    arrays = {"fill": view.fill, "center": view.center, "scale": view.scale}
-    return {
-        "name": view.name,
-        "features": list(view.features),
-        "log1p": view.log1p,
-        **{key: None if a is None else a.tolist() for key, a in arrays.items()},
-        "dropped": list(view.dropped),
-        "id_column": view.id_column,
-        "onehot": {column: list(values) for column, values in view.onehot.items()},
-    }
+    found = {field.name: getattr(view, field.name) for field in fields(view)}
+    return plain(found, np.ndarray.tolist)
 
 
 def view_from_dict(d: Mapping[str, Any]) -> ViewPreparation:

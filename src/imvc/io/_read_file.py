@@ -4,33 +4,22 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from imvc.io._anndata import read_h5ad, read_h5mu
-from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._checked_table import check_table, id_strings, transposed
-from imvc.io._errors import input_error, reading
-from imvc.io._feather import read_feather
+from imvc.io._errors import input_error, need, reading
 from imvc.io._file_bytes import PACKED, check_path, magic
 from imvc.io._file_table import FileTable, Request
 from imvc.io._matlab import read_matlab
 from imvc.io._matrix_market import read_mtx
 from imvc.io._npy import read_npy
 from imvc.io._npz import read_npz
-from imvc.io._parquet import read_parquet
-from imvc.io._table_columns import table_from_columns
-from imvc.io._text import read_text
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
-# Readers of tables with typed columns, and readers of matrices.
-_COLUMNS: dict[str, Callable[..., ArrowColumns]] = {
-    **dict.fromkeys(_TEXT, read_text),
-    ".parquet": read_parquet,
-    ".pq": read_parquet,
-    ".feather": read_feather,
-    ".arrow": read_feather,
-    ".ipc": read_feather,
-}
+# Tables with typed columns, which pyarrow reads, and readers of matrices.
+_TYPED = (*_TEXT, ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 _MATRICES: dict[str, Callable[..., list[FileTable]]] = {
     ".npy": read_npy,
     ".npz": read_npz,
@@ -136,10 +125,11 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
     check_path(file.path, source)
     kind, stem = kind_and_stem(file.path, source)
     named = file if file.name else replace(file, name=stem)
-    if kind in _COLUMNS:
-        columns = _COLUMNS[kind](named)
-        with reading(source, "a table"):
-            tables = [table_from_columns(columns, file)]
+    if kind in _TYPED:
+        need("pyarrow", source)
+        from imvc.io._arrow_files import read_typed_table
+
+        tables = [read_typed_table(kind, named)]
     else:
         if file.id_column is not None and kind not in (".h5ad", ".h5mu"):
             raise input_error(
@@ -155,16 +145,35 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
         return [transposed(t) for t in tables] if transpose else tables
 
 
-def read_columns(path: Any) -> ArrowColumns:
-    """The typed columns of a text, Parquet or Feather file, for metadata."""
+def read_metadata(
+    path: str | os.PathLike[str],
+) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
+    """Read a table that describes samples: text and numbers alike.
+
+    Parameters
+    ----------
+    path : path-like
+        CSV, TSV, Parquet or Feather.
+
+    Returns
+    -------
+    ids : ndarray of object, or None
+        None where no column holds ids.
+    columns : dict of str to ndarray of object
+    notes : list of str
+        What was decided, as "file: note".
+    """
     source = str(path)
     check_path(Path(path), source)
     kind, stem = kind_and_stem(Path(path), source)
-    if kind not in _COLUMNS:
+    if kind not in _TYPED:
         raise input_error(
             source, "is no table of metadata; give a CSV, TSV or Parquet file."
         )
-    return _COLUMNS[kind](Request(source, stem, block=False))
+    need("pyarrow", source)
+    from imvc.io._arrow_files import read_typed_metadata
+
+    return read_typed_metadata(kind, Request(source, stem, block=False))
 
 
 def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
@@ -173,9 +182,9 @@ def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
     if kind in PACKED:
         inner = Path(path.stem)
         kind = inner.suffix.lower()
-        if kind not in _MAY_BE_PACKED and kind in {**_COLUMNS, **_MATRICES}:
+        if kind not in _MAY_BE_PACKED and kind in (*_TYPED, *_MATRICES):
             raise input_error(source, "is packed; unpack it first.")
-    if kind in _COLUMNS or kind in _MATRICES:
+    if kind in _TYPED or kind in _MATRICES:
         return kind, inner.name[: -len(kind)] or inner.name
     if kind in _REMEDIES:
         raise input_error(source, f"{kind} files are not read; {_REMEDIES[kind]}.")

@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from imvc.io._file_table import FileTable, Request
-from imvc.io._join_tables import check_overlap, join_tables, settle_ids
-from imvc.io._metadata import gather_metadata
+from imvc.io._join_tables import (
+    check_overlap,
+    gather_metadata,
+    join_metadata,
+    join_tables,
+    settle_ids,
+)
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._read_file import kind_and_stem, read_tables
+from imvc.io._read_file import kind_and_stem, read_metadata, read_tables
 from imvc.views import IncompleteViews, ViewSchema, as_views
 
 
@@ -105,16 +110,19 @@ def read_views(
     notes += check_overlap(tables, strict=like is None)
     if like is None:
         fitted = FittedPreparation.fit(tables, preparation, non_numeric=mode)
-        applied, learnt = fitted.apply_to_training(tables), fitted.notes
+        prepared = fitted.apply_to_training(tables)
     else:
-        fitted, applied, learnt = like, like.apply(tables), {}
-    prepared = []
-    for old, new in zip(tables, applied):
-        added = new.notes[len(old.notes) :]  # by the preparation
-        notes_of_view = (*old.notes, *learnt.get(old.name, ()), *added)
-        prepared.append(replace(new, notes=notes_of_view))
+        fitted, prepared = like, like.apply(tables)
     joined = join_tables(prepared)
-    columns, more = gather_metadata(prepared, joined.sample_ids, metadata)
+    columns, more = gather_metadata(prepared, joined.sample_ids), []
+    if metadata is not None:
+        ids, found, told = read_metadata(metadata)
+        own, lacking = join_metadata(
+            str(metadata), ids, found, joined.sample_ids, prepared[0].n_rows
+        )
+        more = told + lacking
+        # What the user gave for the purpose comes before what was found in the files.
+        columns = own | {k: v for k, v in columns.items() if k not in own}
     kept, dropped = _samples_with_data(joined)
     views = joined
     if joined.sample_ids is None:
@@ -123,7 +131,11 @@ def read_views(
     if dropped:
         views = views.select(kept)
         columns = {name: values[kept] for name, values in columns.items()}
-    views = as_views(views, like=None if like is None else _schema(like))
+    schema = None
+    if like is not None:
+        features = tuple(view.features for view in like.views)
+        schema = ViewSchema(like.names, tuple(map(len, features)), features)
+    views = as_views(views, like=schema)
     notes = [f"{t.source}: {note}" for t in prepared for note in t.notes] + notes
     return ViewFiles(
         views=views,
@@ -232,14 +244,6 @@ def _unique_names(tables: list[FileTable]) -> list[FileTable]:
         taken.add(name)
         result.append(table)
     return result
-
-
-def _schema(like: FittedPreparation) -> ViewSchema:
-    return ViewSchema(
-        like.names,
-        tuple(len(view.features) for view in like.views),
-        tuple(view.features for view in like.views),
-    )
 
 
 def _samples_with_data(views: IncompleteViews) -> tuple[np.ndarray, list[str]]:

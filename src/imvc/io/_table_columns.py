@@ -8,18 +8,21 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from imvc.io._arrow_columns import (
     ArrowColumns,
     as_text,
+    drop_blank_rows,
+    id_text,
     is_nested,
     is_numeric,
-    to_objects,
+    pick_ids,
 )
 from imvc.io._checked_table import check_ids, check_table, refuse_repeats
-from imvc.io._choose_ids import drop_blank_rows, id_text, pick_ids
 from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS, NUMBER
-from imvc.io._errors import input_error
+from imvc.io._errors import input_error, listed
 from imvc.io._file_table import FileTable, Request
 
 _MAX_CATEGORIES = 100
@@ -87,15 +90,12 @@ def _take_ids(
     if id_column is None:
         return None, None, columns.table
     drop_blank_rows(columns, id_column)
-    ids = to_objects(id_text(columns.table.column(id_column)))
+    ids = id_text(columns.table.column(id_column)).to_numpy()
     return id_column, ids, columns.table.drop([id_column])
 
 
 def numbers_in_text(column: Any, decimal_comma: bool = False) -> Any | None:
     """Numbers that a text column holds, or None if any cell is something else."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_string(column.type):
         return None
     text = pc.utf8_trim_whitespace(column)
@@ -127,53 +127,37 @@ def _numbers_and_texts(
 
 def _dense(columns: dict[str, Any], n: int) -> np.ndarray:
     """Columns side by side, NaN where null, filled block of rows by block of rows."""
-    import pyarrow as pa
-
-    arrays = [_plain_numbers(column) for column in columns.values()]
-    narrow = arrays and all(
-        pa.types.is_float32(a.type) or pa.types.is_float16(a.type) for a in arrays
+    kind = pa.types
+    narrow = columns and all(
+        kind.is_float32(c.type) or kind.is_float16(c.type) for c in columns.values()
     )
-    out = np.empty((n, len(arrays)), dtype=np.float32 if narrow else np.float64)
-    if not arrays:
+    out = np.empty((n, len(columns)), dtype=np.float32 if narrow else np.float64)
+    if not columns:
         return out
-    table = pa.table(arrays, names=[str(j) for j in range(len(arrays))])
     start = 0
-    for batch in table.to_batches():
+    for batch in pa.table(columns).to_batches():
         block = out[start : start + batch.num_rows]
         for j, column in enumerate(batch.columns):
+            if not (kind.is_integer(column.type) or kind.is_floating(column.type)):
+                column = column.cast(pa.float64())
             # Nulls of every type come out as NaN.
             block[:, j] = column.to_numpy(zero_copy_only=False)
         start += batch.num_rows
     return out
 
 
-def _plain_numbers(column: Any) -> Any:
-    import pyarrow as pa
-
-    dtype = column.type
-    if pa.types.is_boolean(dtype):
-        return column.cast(pa.uint8())
-    if pa.types.is_decimal(dtype) or pa.types.is_null(dtype):
-        return column.cast(pa.float64())
-    return column
-
-
 def _as_metadata(column: Any) -> np.ndarray:
     """Objects, None where there is no value; numbers stay numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if is_numeric(column.type):
-        objects = np.empty(len(column), dtype=object)
-        objects[:] = column.to_pylist()
-        return objects
-    if is_nested(column.type):
-        objects = np.empty(len(column), dtype=object)
-        objects[:] = [None if v is None else str(v) for v in column.to_pylist()]
+    if is_numeric(column.type) or is_nested(column.type):
+        values = column.to_pylist()
+        if is_nested(column.type):
+            values = [None if value is None else str(value) for value in values]
+        objects = np.empty(len(values), dtype=object)
+        objects[:] = values
         return objects
     text = pc.utf8_trim_whitespace(as_text(column))
     missing = pc.is_in(text, value_set=pa.array(NA_WORDS))
-    return to_objects(pc.if_else(missing, pa.scalar(None, pa.string()), text))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), text).to_numpy()
 
 
 def _one_hot(column: Any, name: str, source: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -199,15 +183,11 @@ def _describe_texts(
     """``2 text columns: 'tissue' (e.g. 'brain'), ...``."""
     count = f"{len(texts)} text column{'s' if len(texts) > 1 else ''}"
     parts = [_example(name, column, lines) for name, column in list(texts.items())[:5]]
-    more = f" and {len(texts) - 5} more" if len(texts) > 5 else ""
-    return f"{count}: {', '.join(parts)}{more}"
+    return f"{count}: {listed(parts, len(texts))}"
 
 
 def _example(name: str, column: Any, lines: Callable[[int], int | None] | None) -> str:
     """A column with an example; with its odd cell if it is numbers but for a few."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if is_nested(column.type):
         return f"{name!r} ({column.type})"
     text = pc.utf8_trim_whitespace(pc.fill_null(as_text(column), ""))

@@ -2,15 +2,20 @@
 
 import csv
 import io
-import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from imvc.io._arrow_columns import ArrowColumns, is_index_name
 from imvc.io._checked_table import refuse_repeats
 from imvc.io._dialect import NA_WORDS, WHITESPACE, Dialect, detect_dialect
-from imvc.io._encoding import Text, as_utf8, as_western
-from imvc.io._errors import input_error, need, reading
+from imvc.io._encoding import Text, as_utf8, as_western, single_tabs
+from imvc.io._errors import input_error, reading
 from imvc.io._file_bytes import load_bytes
 from imvc.io._file_table import Request
 from imvc.io._table_columns import numbers_in_text
@@ -22,7 +27,6 @@ _BLOCK = 2**20
 def read_text(file: Request) -> ArrowColumns:
     """Read delimited text with pyarrow, once its head has told how it is written."""
     source = file.source
-    need("pyarrow.csv", source)
     with reading(source, "text"):
         text = as_utf8(load_bytes(file.path, source), source)
         try:
@@ -48,6 +52,10 @@ def _parse(text: Text, file: Request) -> ArrowColumns:
     as_text = {file.id_column, file.id_hint, likely} & set(names)
     if dialect.body >= len(text.data):
         raise input_error(source, "has a header and no rows below it.")
+
+    def line_of(row: int) -> int | None:
+        return next(islice(_records(text.data, dialect), row, None), (None,))[0]
+
     columns = ArrowColumns(
         None,
         source,
@@ -55,7 +63,7 @@ def _parse(text: Text, file: Request) -> ArrowColumns:
         [*text.notes, *dialect.notes],
         first=names[0],
         likely_ids=likely,
-        lines=_LineFinder(text.data, dialect).line_of,
+        lines=line_of,
     )
     wide = None
     if file.block and len(names) > MANY_COLUMNS:
@@ -71,8 +79,6 @@ def _parse(text: Text, file: Request) -> ArrowColumns:
 
 def _numbers_where_text(table: Any, as_text: set[Any], decimal_comma: bool) -> Any:
     """Second chance for numbers that pyarrow does not know: ``" NA"``, late commas."""
-    import pyarrow as pa
-
     columns, changed = [], False
     for name, column in zip(table.column_names, table.columns):
         numbers = None
@@ -81,12 +87,6 @@ def _numbers_where_text(table: Any, as_text: set[Any], decimal_comma: bool) -> A
         changed = changed or numbers is not None
         columns.append(column if numbers is None else numbers)
     return pa.table(columns, names=table.column_names) if changed else table
-
-
-def single_tabs(data: Any) -> bytes:
-    """Columns that are aligned by runs of blanks, separated by single tabs instead."""
-    data = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", bytes(data))
-    return re.sub(rb"[ \t]+", b"\t", data)
 
 
 def _column_names(dialect: Dialect, source: str) -> list[str]:
@@ -102,9 +102,6 @@ def _column_names(dialect: Dialect, source: str) -> list[str]:
 def _read_body(
     data: Any, dialect: Dialect, names: list[str], as_text: set[Any], source: str
 ) -> Any:
-    import pyarrow as pa
-    import pyarrow.csv as pa_csv
-
     body = pa.py_buffer(data).slice(dialect.body)
     # Without quotes the parser is faster, and stray ones cannot swallow lines.
     quoted = data.find(b'"', dialect.body) >= 0
@@ -159,50 +156,25 @@ def _explain(
     data: Any, dialect: Dialect, names: list[str], source: str, error: Exception
 ) -> None:
     """Raise an error that names the line pyarrow stumbled over."""
-    found = _LineFinder(data, dialect).first_ragged(len(names))
-    if found is None:
-        raise input_error(source, f"cannot be read as a table ({error}).") from error
-    line, n_fields = found
-    raise input_error(
-        source,
-        f"has {n_fields} fields where {len(names)} are expected; mend the line "
-        "(a separator inside a cell needs quotes around the cell).",
-        line,
-    ) from error
+    for line, record in _records(data, dialect):
+        if len(record) != len(names):
+            raise input_error(
+                source,
+                f"has {len(record)} fields where {len(names)} are expected; mend the "
+                "line (a separator inside a cell needs quotes around the cell).",
+                line,
+            ) from error
+    raise input_error(source, f"cannot be read as a table ({error}).") from error
 
 
-class _LineFinder:
-    """Which line of the file holds which row: only ever asked for an error message."""
-
-    def __init__(self, data: Any, dialect: Dialect) -> None:
-        self._data, self._dialect = data, dialect
-
-    def _records(self) -> Any:
-        raw = io.BytesIO(self._data[self._dialect.body :])
-        text = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
-        reader = csv.reader(text, delimiter=self._dialect.separator)
-        line = self._dialect.first_line
-        while True:
-            try:
-                record = next(reader, None)
-            except csv.Error:  # a field beyond the limit of this module
-                return
-            if record is None:
-                return
+def _records(data: Any, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the lines where they begin: only ever asked for an error message."""
+    raw = io.BytesIO(data[dialect.body :])
+    text = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="")
+    reader = csv.reader(text, delimiter=dialect.separator)
+    line = dialect.first_line
+    with suppress(csv.Error):  # a field beyond the limit of this module
+        for record in reader:
             if record:
                 yield line, record
-            line = self._dialect.first_line + reader.line_num
-
-    def line_of(self, row: int) -> int | None:
-        """Number of the line where a row begins, from 1."""
-        for i, (line, _) in enumerate(self._records()):
-            if i == row:
-                return line
-        return None
-
-    def first_ragged(self, n_fields: int) -> tuple[int, int] | None:
-        """Line and number of fields of the first row that has not `n_fields`."""
-        for line, record in self._records():
-            if len(record) != n_fields:
-                return line, len(record)
-        return None
+            line = dialect.first_line + reader.line_num

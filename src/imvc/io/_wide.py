@@ -9,6 +9,8 @@ the cells are read as one long column instead and folded into a matrix, in 5 s a
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from imvc.io._dialect import NA_WORDS, Dialect, is_number
 from imvc.io._table_columns import numbers_in_text
@@ -43,8 +45,6 @@ def read_wide(
         columns = {n: [cell.decode() for cell in cells] for n, cells in cut.items()}
     except UnicodeDecodeError:
         return None
-    import pyarrow as pa
-
     table = pa.table({n: pa.array(c, pa.string()) for n, c in columns.items()})
     if any(
         name not in as_text and numbers_in_text(table.column(name)) is not None
@@ -111,9 +111,6 @@ def _numbers(
     body: bytearray, dialect: Dialect, shape: tuple[int, ...]
 ) -> np.ndarray | None:
     """All cells as numbers, or None if one is something else."""
-    import pyarrow as pa
-    import pyarrow.csv as pa_csv
-
     column = bytes(body).replace(dialect.separator.encode(), b"\n")
     try:
         table = pa_csv.read_csv(

@@ -70,7 +70,12 @@ def save_rows(
     """
     path = Path(path)
     suffix = check_format(path)
-    rows = _Rows(array, ids, columns, block_rows, path)
+    if ids is not None and suffix not in (".parquet", ".csv"):
+        raise ValueError(
+            f"{path.name!r} has no place for ids; write them to a file of their "
+            f"own, or choose .parquet or .csv."
+        )
+    rows = _Rows(array, ids, columns, block_rows)
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"cannot write {path.name!r}: the folder {str(path.parent)!r} does not "
@@ -177,9 +182,7 @@ def check_format(path: str | os.PathLike[str]) -> str:
 class _Rows:
     """What is written: rows in blocks, their names and ids."""
 
-    def __init__(
-        self, array: Any, ids: Any, columns: Any, block_rows: int, path: Path
-    ) -> None:
+    def __init__(self, array: Any, ids: Any, columns: Any, block_rows: int) -> None:
         self.shape = tuple(int(size) for size in np.shape(array))
         self.dtype = np.dtype(getattr(array, "dtype", float))
         if len(self.shape) not in (1, 2) or self.dtype.kind not in "biuf":
@@ -200,26 +203,15 @@ class _Rows:
                 f"of them 'id'."
             )
         self.columns, self._width = tuple(columns), width
-        self._ids = self._parts_of_ids(ids, path)
         self._read = block_reader(array)
-
-    def _parts_of_ids(self, ids: Any, path: Path) -> Iterable[Any] | None:
-        """Ids as parts that follow each other."""
-        if ids is None:
-            return None
-        if path.suffix.lower() not in (".parquet", ".csv"):
-            raise ValueError(
-                f"{path.name!r} has no place for ids; write them to a file of their "
-                f"own, or choose .parquet or .csv."
-            )
-        if hasattr(ids, "__next__"):
-            return ids
-        if len(ids) != self.shape[0]:
-            raise ValueError(
-                f"ids has {len(ids)} entries for {self.shape[0]} samples; give one "
-                "each."
-            )
-        return [np.asarray(ids)]
+        self._ids = ids  # parts that follow each other
+        if ids is not None and not hasattr(ids, "__next__"):
+            if len(ids) != self.shape[0]:
+                raise ValueError(
+                    f"ids has {len(ids)} entries for {self.shape[0]} samples; give one "
+                    "each."
+                )
+            self._ids = [np.asarray(ids)]
 
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
         """``(first sample, block)`` in order."""
@@ -312,8 +304,8 @@ def _write_npy(path: Path, rows: _Rows) -> None:
 def _write_zarr(path: Path, rows: _Rows) -> None:
     import zarr
 
-    mark = uuid.uuid4().hex
-    partial = path.with_name(f".{path.name}.{mark}")
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    aside = partial.with_name(f"{partial.name}.old")
     try:
         stored = zarr.create_array(
             store=str(partial),
@@ -323,16 +315,9 @@ def _write_zarr(path: Path, rows: _Rows) -> None:
         )
         for start, block in rows.blocks():
             stored[start : start + len(block)] = block
-        _replace_folder(partial, path, path.with_name(f".{path.name}.{mark}.old"))
+        if path.is_dir():  # no single step replaces a folder that holds files
+            os.rename(path, aside)
+        os.rename(partial, path)
+        shutil.rmtree(aside, ignore_errors=True)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def _replace_folder(new: Path, path: Path, aside: Path) -> None:
-    """Put a folder into place, instead of one that may be there."""
-    there = path.is_dir()
-    if there:  # no single step replaces a folder that holds files
-        os.rename(path, aside)
-    os.rename(new, path)
-    if there:
-        shutil.rmtree(aside, ignore_errors=True)

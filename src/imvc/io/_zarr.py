@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from imvc.io._errors import need
-from imvc.io._paths import folder_stamp, local_path
-from imvc.io._row_reader import RowReader, cut_rows
+from imvc.io._row_reader import RowReader, cut_rows, folder_stamp, local_path
 
 
 class ZarrReader(RowReader):
@@ -50,9 +49,7 @@ class ZarrReader(RowReader):
         found["chunks"] = [int(c) for c in self._array.chunks]
         folder = array_folder(self._array)
         if folder is None:
-            # Path or URL of the array, as far as this version of zarr tells it.
-            where = str(getattr(self._array, "store_path", ""))
-            found["path"] = where or f"{self._array.store}/{self._array.path}"
+            found["path"] = str(self._array.store_path)
         elif os.path.isdir(folder):
             found |= folder_stamp(os.path.abspath(folder))
         else:
@@ -101,9 +98,7 @@ def open_zarr(path: str, ndim: int = 2) -> ZarrReader:
 
 def array_folder(array: Any) -> str | None:
     """The folder of an array on this machine; None where it is elsewhere."""
-    root = getattr(array.store, "root", None)  # zarr 3
-    if root is None:
-        root = getattr(array.store, "path", None)  # zarr 2
+    root = getattr(array.store, "root", None)
     if root is None or "://" in str(root):
         return None
     return os.path.join(str(root), array.path) if array.path else str(root)

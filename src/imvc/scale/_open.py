@@ -8,7 +8,7 @@ import numpy as np
 
 from imvc.io._anndata_rows import open_h5mu
 from imvc.io._open_rows import needs_no_file
-from imvc.io._paths import PATHS, must_exist
+from imvc.io._row_reader import PATHS, must_exist
 from imvc.scale._block_plan import block_rows, parse_bytes, plan_blocks
 from imvc.scale._given_blocks import Blocks, SequenceSource, is_sequence, spool_blocks
 from imvc.scale._join_ids import join_by_id

@@ -8,8 +8,7 @@ import numpy as np
 
 from imvc.io._errors import BlockError
 from imvc.io._open_rows import open_numbers, open_rows
-from imvc.io._paths import PATHS
-from imvc.io._row_reader import RowReader
+from imvc.io._row_reader import PATHS, RowReader
 
 _INDEX_PIECE = 1 << 20  # sample numbers read at once
 

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 
 from imvc._plain import plain
-from imvc.io import FittedPreparation, Preparation, ViewFiles, read_views
-from imvc.io._parquet import has_parquet
-from imvc.io._write_rows import check_format
+from imvc.io import (
+    FittedPreparation,
+    Preparation,
+    ViewFiles,
+    check_format,
+    has_parquet,
+    read_views,
+)
 from imvc.scale import BlockSource, ParquetRows, block_budget, open_source, parse_bytes
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._fit import methods_that

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from imvc.io import OutputFolder, write_labels
-from imvc.io._write_rows import take_rows
+from imvc.io import OutputFolder, take_rows, write_labels
 from imvc.report import write_cluster_page
 from imvc.scale import BlockSource, save_rows
 from imvc.workflow._fit import methods_that
