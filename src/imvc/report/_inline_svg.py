@@ -7,8 +7,6 @@ from html import escape
 
 import numpy as np
 
-__all__ = ["histogram", "line_plot"]
-
 _WIDTH, _HEIGHT = 560, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 46
 _LABELLED = 16  # points up to which each is labelled

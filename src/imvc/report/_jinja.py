@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TEMPLATES", "template_environment"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 
 

@@ -19,8 +19,6 @@ from imvc.workflow._save import OUT_OF_CORE_NOTE, ResultFolder
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import WORK_FOLDER, UnfinishedRun
 
-__all__ = ["cluster", "repeat"]
-
 
 def cluster(
     source: Any,

@@ -20,8 +20,6 @@ from imvc.workflow._save import OUT_OF_CORE_NOTE, save_run
 from imvc.workflow._stages import Progress
 from imvc.workflow._unfinished import UnfinishedRun
 
-__all__ = ["ClusterRun"]
-
 _OWN = "this library"  # as the registry names our own method's paper
 
 

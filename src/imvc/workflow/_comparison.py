@@ -15,8 +15,6 @@ from imvc._plain import aligned
 from imvc.methods import Cost
 from imvc.metrics import adjusted_rand
 
-__all__ = ["Comparison", "MethodComparison"]
-
 _ERROR_WIDTH = 60  # characters of an error in the text of a comparison
 # Scores in tables that are printed; the others are in the rows.
 _PRINTED = ("acc", "nmi", "ari", "purity")

@@ -7,8 +7,6 @@ from imvc.insight import Inspection, inspect
 from imvc.workflow._input_files import load_views
 from imvc.workflow._stages import Progress, Stages
 
-__all__ = ["inspect_source"]
-
 
 def inspect_source(
     source: Any, *, progress: Callable[[Progress], None] | None = None

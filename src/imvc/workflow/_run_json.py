@@ -21,7 +21,6 @@ from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
 if TYPE_CHECKING:
     from imvc.workflow._cluster_run import ClusterRun
 
-__all__ = ["RunRecord", "read_record"]
 
 FORMAT, FORMAT_VERSION = "imvc-run", 1
 _PACKAGES = (

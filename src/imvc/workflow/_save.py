@@ -26,7 +26,6 @@ from imvc.workflow._unfinished import UnfinishedRun
 if TYPE_CHECKING:
     from imvc.workflow._cluster_run import ClusterRun
 
-__all__ = ["OUT_OF_CORE_NOTE", "ResultFolder", "output_folder", "save_run"]
 
 _Writer = Callable[[Path], Any]
 # All that a run may write: an older run's files of these names give way together.

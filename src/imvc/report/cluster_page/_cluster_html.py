@@ -22,8 +22,6 @@ from imvc.report.cluster_page._cluster_report import ClusterReport
 from imvc.report.cluster_page._cluster_words import count, percent, summary, warnings
 from imvc.report.cluster_page._point_map import cut, point_data, script_json
 
-__all__ = ["cluster_page", "write_cluster_page"]
-
 _LOWEST = 20  # least certain samples that are listed
 _BINS = 20
 _FEATURE_ROWS = 3_000  # of all tables of features together

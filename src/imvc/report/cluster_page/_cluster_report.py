@@ -10,8 +10,6 @@ import numpy as np
 
 from imvc.insight import Confidence, Explanation, Inspection
 
-__all__ = ["ClusterReport"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClusterReport:

@@ -15,8 +15,6 @@ from threadpoolctl import threadpool_limits
 
 from imvc.report.cluster_page._cluster_report import ClusterReport
 
-__all__ = ["cut", "drawn_samples", "point_data", "script_json"]
-
 _DRAWN = 20_000  # points that a phone still redraws without a pause
 _LANDMARKS = 1_000  # t-SNE of these takes seconds, of 10 000 samples minutes
 _NEIGHBOURS = 3
