@@ -1,7 +1,5 @@
 """The machine and the versions a result was made with."""
 
-from __future__ import annotations
-
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version

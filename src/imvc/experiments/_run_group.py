@@ -5,8 +5,6 @@ the order of the rows. The mask is drawn first, on the rows in the order of the 
 ``random_mask(n, views, rate, random_state=mask_seed)`` gives the same one elsewhere.
 """
 
-from __future__ import annotations
-
 import gc
 import warnings
 from collections.abc import Sequence

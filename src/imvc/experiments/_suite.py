@@ -1,7 +1,5 @@
 """What a suite and a run are: frozen dataclasses, and the key of a run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Small plots as SVG text inside a page; colours come from the page's style sheet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """The one way from a template to a page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page of one clustering: one HTML file that asks nothing of any address."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """ClusterReport: everything that the page of one clustering shows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A clustering in words: the summary and the warnings of its page."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from imvc.report.cluster_page._cluster_report import ClusterReport

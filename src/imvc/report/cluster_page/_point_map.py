@@ -1,7 +1,5 @@
 """The samples as points of a plane, in the few bytes that a page can carry."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
