@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from imvc._machine import PeakMemory, machine_info
 from imvc.datasets import MultiViewDataset, random_mask
-from imvc.experiments._machine import machine_info
-from imvc.experiments._process_memory import PeakMemory
 from imvc.experiments._run_record import Record
 from imvc.experiments._suite import RunSpec
 from imvc.experiments._suite_plan import PATH_PARAMETERS, estimator_class

@@ -15,7 +15,7 @@ from imvc.report import ClusterReport
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._input_files import BlockFiles, InputFiles
-from imvc.workflow._run_json import package_versions
+from imvc.workflow._run_json import versions
 from imvc.workflow._save import OUT_OF_CORE_NOTE, save_run
 from imvc.workflow._stages import Progress
 from imvc.workflow._unfinished import UnfinishedRun
@@ -171,7 +171,7 @@ class ClusterRun:
                 for name, value in model.get_params().items()
                 if name != "callback"
             },
-            versions=package_versions(),
+            versions=versions(),
             stability_curve=getattr(model, "stability_curve_", None),
             evidence=getattr(model, "evidence_", None),
             objective=np.asarray(model.objective_),
