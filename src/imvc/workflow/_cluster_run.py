@@ -16,8 +16,13 @@ from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._input_files import BlockFiles, InputFiles
 from imvc.workflow._run_json import versions
-from imvc.workflow._save import OUT_OF_CORE_NOTE, save_run
-from imvc.workflow._stages import Progress
+from imvc.workflow._save import (
+    OUT_OF_CORE_NOTE,
+    ResultFolder,
+    output_folder,
+    save_run,
+)
+from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import UnfinishedRun
 
 _OWN = "this library"  # as the registry names our own method's paper
@@ -207,9 +212,10 @@ class ClusterRun:
         dict of str to Path
             What was written, by the file's name.
         """
-        return save_run(
-            self, folder, report=report, overwrite=overwrite, progress=progress
-        )
+        if isinstance(folder, ResultFolder):
+            return save_run(self, folder, Stages(progress), report=report)
+        with output_folder(folder, overwrite=overwrite) as taken:
+            return save_run(self, taken, Stages(progress), report=report)
 
     def __repr__(self) -> str:
         return (
