@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from imvc.cli._options import names, numbers
+from imvc.cli._options import PrintJson, names, numbers
 from imvc.cli._printing import clock, print_json, print_table
 from imvc.cli._progress_bars import progress_bar
 
@@ -59,7 +59,7 @@ def reproduce(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say how many runs and how long.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: PrintJson = False,
 ) -> None:
     """Run suites of experiments into a records file; the same command resumes.
 
