@@ -10,14 +10,14 @@ demo: $(STAMP)
 	$(BIN)/imvc demo --output demo_output
 
 test: $(STAMP)
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs/*.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs/*.py
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
 
 lint: $(STAMP)
-	$(BIN)/ruff format src tests benchmarks examples
-	$(BIN)/ruff check --fix src tests benchmarks examples
+	$(BIN)/ruff format src tests benchmarks examples docs/*.py
+	$(BIN)/ruff check --fix src tests benchmarks examples docs/*.py
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/bench_rise.py

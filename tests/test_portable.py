@@ -99,7 +99,7 @@ def test_a_limit_of_memory_that_cannot_be_kept_is_told():
     code = """
 import warnings
 from imvc.experiments import _worker
-_worker.resident = lambda pid=None: 0
+_worker.resident_memory = lambda pid=None: 0
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     _worker.Pool(1, _worker.Limits(gigabytes=4))

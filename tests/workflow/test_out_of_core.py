@@ -15,10 +15,11 @@ import pandas as pd
 import zarr
 
 from imvc import RISE, AnchorBridge, as_views
+from imvc._machine import peak_memory
 from imvc.methods import load_model
 from imvc.metrics import adjusted_rand
 from imvc.scale import BlockError
-from imvc.workflow import BlockFiles, _run_json, _save, cluster, output_folder
+from imvc.workflow import BlockFiles, _save, cluster, output_folder
 from out_of_core_files import BUDGET, small_data, write_npy, write_parquet
 
 QUICK = {"n_anchors": 20, "n_init": 2, "n_jobs": 1}
@@ -147,7 +148,7 @@ def test_systems_that_do_not_tell_of_memory_leave_it_out(monkeypatch):
 
     monkeypatch.setattr("builtins.open", closed)
     monkeypatch.setitem(sys.modules, "resource", None)
-    assert _run_json._peak_memory() is None
+    assert peak_memory() is None
 
 
 def test_the_record_has_files_seconds_memory_and_checksums(arrays, tmp_path):

@@ -1,7 +1,5 @@
 """The entry point: errors become one line and an exit code."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

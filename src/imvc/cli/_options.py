@@ -28,6 +28,7 @@ def complete_method(incomplete: str) -> list[str]:
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.")
 ]
+PrintJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No notes and no progress on stderr.")
 ]

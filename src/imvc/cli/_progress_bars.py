@@ -8,6 +8,8 @@ from typing import Any
 
 from imvc.cli._printing import clock
 
+_PAUSE = 10.0  # seconds between two lines about the same
+
 
 @contextmanager
 def progress_bar(title: str):
@@ -43,8 +45,8 @@ def progress_bar(title: str):
 class _Lines:
     """A line now and then, with the time left at the pace so far."""
 
-    def __init__(self, console, title: str, pause: float = 10.0) -> None:
-        self._console, self._title, self._pause = console, title, pause
+    def __init__(self, console, title: str) -> None:
+        self._console, self._title = console, title
         self._start = self._last = time.monotonic()
         self._first: int | None = None
 
@@ -53,7 +55,7 @@ class _Lines:
         if self._first is None:
             self._first = state.done
         finished = state.done == state.runs
-        if now - self._last < self._pause and not finished:
+        if now - self._last < _PAUSE and not finished:
             return
         self._last = now
         made = state.done - self._first
@@ -80,11 +82,8 @@ def stage_progress(
     from rich.console import Console
 
     console = Console(stderr=True)
-    if not bars:
-        yield _StageLines(console, pause=math.inf).tell
-        return
-    if not console.is_terminal:
-        yield _StageLines(console).tell
+    if not bars or not console.is_terminal:
+        yield _StageLines(console, pause=_PAUSE if bars else math.inf).tell
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -154,7 +153,7 @@ class _StageBars:
 class _StageLines:
     """A line when a stage starts and now and then within it."""
 
-    def __init__(self, console, pause: float = 10.0) -> None:
+    def __init__(self, console, pause: float) -> None:
         self._console, self._pause = console, pause
         self._started: dict[str, float] = {}
         self._last = 0.0

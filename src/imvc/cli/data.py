@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from imvc.cli._options import PrintJson
 from imvc.cli._printing import examples, print_json, print_table
 
 Home = Annotated[
@@ -13,7 +14,6 @@ Home = Annotated[
         "--data", help="Folder of datasets; else $IMVC_DATA, else the user's cache."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def group() -> typer.Typer:
@@ -29,7 +29,7 @@ def group() -> typer.Typer:
     return group
 
 
-def list_(data: Home = None, json: Json = False) -> None:
+def list_(data: Home = None, json: PrintJson = False) -> None:
     """List published datasets and the files of the data folder."""
     from imvc.datasets import list_datasets
 
@@ -54,7 +54,7 @@ def list_(data: Home = None, json: Json = False) -> None:
 def info(
     name: Annotated[str, typer.Argument(help="A dataset, by name.")],
     data: Home = None,
-    json: Json = False,
+    json: PrintJson = False,
 ) -> None:
     """Say what is in a dataset: samples, views, classes, what is missing."""
     from imvc.datasets import describe_dataset
@@ -82,7 +82,7 @@ def import_(
     force: Annotated[
         bool, typer.Option("--force", help="Replace a dataset of that name.")
     ] = False,
-    json: Json = False,
+    json: PrintJson = False,
 ) -> None:
     """Check a file of views and put it into the data folder as .npz."""
     from imvc.experiments import import_dataset

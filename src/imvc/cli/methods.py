@@ -1,17 +1,12 @@
 """``imvc methods``: what can be run."""
 
-from typing import Annotated
-
-import typer
-
+from imvc.cli._options import PrintJson
 from imvc.cli._printing import print_json, print_table
 
 EXAMPLES = ("imvc methods", "imvc methods --json")
 
 
-def methods(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def methods(json: PrintJson = False) -> None:
     """List the methods, their papers and how their cost grows with the samples."""
     from imvc.methods._registry import METHODS
 

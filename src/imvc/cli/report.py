@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._options import names
+from imvc.cli._options import PrintJson, names
 from imvc.cli._printing import print_json
 
 EXAMPLES = (
@@ -25,7 +25,7 @@ def report(
     formats: Annotated[
         str, typer.Option(help="Formats of figures, separated by commas.")
     ] = "svg,pdf,png",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: PrintJson = False,
 ) -> None:
     """Write tables (Markdown, CSV, LaTeX), figures and one page from records."""
     from imvc.report import write_report

@@ -1,12 +1,13 @@
 """``imvc reproduce``: the experiments of the paper, or one's own."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from imvc.cli._options import names, numbers
+from imvc.cli._options import PrintJson, names, numbers
 from imvc.cli._printing import clock, print_json, print_table
 from imvc.cli._progress_bars import progress_bar
 
@@ -58,7 +59,7 @@ def reproduce(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say how many runs and how long.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: PrintJson = False,
 ) -> None:
     """Run suites of experiments into a records file; the same command resumes.
 
@@ -92,7 +93,11 @@ def reproduce(
         return
     with RecordStore(records) as store:
         results = [_run(plan, store, jobs, limits, data, retry) for plan in plans]
-    page = _report(records, output, plans) if output else None
+    page = None
+    if output:
+        from imvc.report import write_report
+
+        page = write_report(records, output, suites=[p.suite.name for p in plans])
     _tell(results, records, page, json)
     if any(result["failed"] for result in results):
         raise typer.Exit(1)
@@ -123,14 +128,10 @@ def _run(plan, store, jobs, limits, data, retry) -> dict[str, Any]:
 def _forecast(plans, records: Path, jobs: int, limit, json: bool) -> None:
     from imvc.experiments import RecordStore, estimate_plan
 
-    store = RecordStore(records) if records.exists() else None
-    try:
+    with RecordStore(records) if records.exists() else nullcontext() as store:
         found = [
             estimate_plan(plan, store, jobs=jobs, time_limit=limit) for plan in plans
         ]
-    finally:
-        if store is not None:
-            store.close()
     if json:
         print_json(
             [
@@ -152,12 +153,6 @@ def _forecast(plans, records: Path, jobs: int, limit, json: bool) -> None:
     total = clock(sum(guess.seconds for guess in found))
     heads = ["suite", "runs", "done", "time left", "from own timings"]
     print_table(f"about {total} on {jobs} of {os.cpu_count()} cores", heads, rows)
-
-
-def _report(records: Path, output: Path, plans) -> Path:
-    from imvc.report import write_report
-
-    return write_report(records, output, suites=[plan.suite.name for plan in plans])
 
 
 def _tell(results, records: Path, page: Path | None, json: bool) -> None:

@@ -4,9 +4,9 @@ A suite (TOML) is planned into runs, runs are done by child processes under limi
 every finished run is one record in a SQLite file. See docs/experiments.md.
 """
 
+from imvc._machine import machine_info
 from imvc.experiments._estimate import Estimate, estimate_plan
 from imvc.experiments._import import import_dataset
-from imvc.experiments._machine import machine_info
 from imvc.experiments._published import CITATION, Published, published
 from imvc.experiments._ranks import Ranking, rank_methods
 from imvc.experiments._records_file import RecordStore

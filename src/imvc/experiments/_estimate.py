@@ -1,7 +1,5 @@
 """How long the runs of a plan will take: from stored timings, else a simple model."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Take a file of views into the data folder."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

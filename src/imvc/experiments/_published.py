@@ -1,7 +1,5 @@
 """The published figures, as data."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from functools import cache

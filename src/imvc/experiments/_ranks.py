@@ -1,7 +1,5 @@
 """Do methods differ over datasets? Ranks, Friedman, Nemenyi, paired Wilcoxon."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, sqrt

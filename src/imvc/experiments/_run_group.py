@@ -5,8 +5,6 @@ the order of the rows. The mask is drawn first, on the rows in the order of the 
 ``random_mask(n, views, rate, random_state=mask_seed)`` gives the same one elsewhere.
 """
 
-from __future__ import annotations
-
 import gc
 import warnings
 from collections.abc import Sequence
@@ -16,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from imvc._machine import PeakMemory, machine_info
 from imvc.datasets import MultiViewDataset, random_mask
-from imvc.experiments._machine import machine_info
-from imvc.experiments._process_memory import PeakMemory
 from imvc.experiments._run_record import Record
 from imvc.experiments._suite import RunSpec
 from imvc.experiments._suite_plan import PATH_PARAMETERS, estimator_class

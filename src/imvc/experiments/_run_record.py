@@ -1,7 +1,5 @@
 """What is known of a finished run, and its row in the records file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields

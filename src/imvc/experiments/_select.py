@@ -11,8 +11,6 @@ default             the fixed parameters, nothing searched, labels not looked at
 ==================  ================================================================
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean

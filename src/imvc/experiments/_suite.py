@@ -1,11 +1,9 @@
 """What a suite and a run are: frozen dataclasses, and the key of a run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -145,14 +143,7 @@ class RunSpec:
     @cached_property
     def key(self) -> str:
         """Hash of the canonical JSON of all fields; the same on every machine."""
-        content = {
-            "dataset": self.dataset,
-            "method": self.method,
-            "parameters": dict(self.parameters),
-            "rate": round(float(self.rate), 10),
-            "mask_seed": self.mask_seed,
-            "seed": self.seed,
-        }
+        content = asdict(self) | {"rate": round(float(self.rate), 10)}
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:24]
 
     @cached_property

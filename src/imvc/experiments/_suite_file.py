@@ -4,8 +4,6 @@ What may stand in a file, and how each value is checked, is in the tables `_SUIT
 `_DRAWS`, `_LIMITS`, `_METHOD` and `_SEARCH` below.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Callable, Collection, Iterable

@@ -1,7 +1,5 @@
 """From a suite to its runs."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import operator

@@ -1,7 +1,5 @@
 """Do the runs of a plan that are not recorded yet."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

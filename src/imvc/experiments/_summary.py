@@ -1,7 +1,5 @@
 """Mean and standard deviation over masks and anchor draws."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

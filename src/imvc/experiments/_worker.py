@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from imvc.experiments._process_memory import resident
+from imvc._machine import resident_memory
 from imvc.experiments._run_group import failure, run_group
 from imvc.experiments._run_record import Record
 from imvc.experiments._suite_plan import Group, load
@@ -53,7 +53,7 @@ class Pool:
         threads: int = 1,
         data_home: str | None = None,
     ) -> None:
-        if limits.gigabytes and not resident():
+        if limits.gigabytes and not resident_memory():
             warnings.warn(
                 f"memory_limit={limits.gigabytes:g} cannot be kept: this system does "
                 f"not tell the memory of a process (/proc); runs go on without it.",
@@ -152,7 +152,7 @@ class _Child:
         if self.ready and seconds and passed > seconds * len(self.group):
             runs = f" for each of {len(self.group)} runs" if len(self.group) > 1 else ""
             return self._end("timeout", f"longer than {seconds:g} s{runs}")
-        if gigabytes and resident(self.process.pid) > gigabytes * _GB:
+        if gigabytes and resident_memory(self.process.pid) > gigabytes * _GB:
             return self._end("memory", f"more than {gigabytes:g} GB of memory")
         return None
 

@@ -8,8 +8,6 @@ from imvc.kernels._distances import nearest_anchors
 from imvc.kernels._pca import centred_features, principal_axes
 from imvc.views import IncompleteViews
 
-__all__ = ["view_agreement"]
-
 _SAMPLES = 5000
 _NEIGHBORS = 10
 _COMPONENTS = 50

@@ -33,8 +33,6 @@ from imvc.kernels._distances import block_slices, squared_distances
 from imvc.scale import threaded_map
 from imvc.views import IncompleteViews
 
-__all__ = ["Confidence", "confidence"]
-
 _SMALL_MARGIN = 0.1
 _MEDIAN_SHARE = 1 / 3  # in wide noisy spaces all margins are small
 _MOVED = 0.5  # stability at which a sample is flagged

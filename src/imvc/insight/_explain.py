@@ -15,14 +15,6 @@ from imvc.metrics import pattern_leakage
 from imvc.scale import threaded_map
 from imvc.views import IncompleteViews
 
-__all__ = [
-    "ClusterSummary",
-    "Explanation",
-    "FeatureEffect",
-    "ViewAgreement",
-    "explain",
-]
-
 # Random labels and random gaps stay below 0.1 + 5/n (2000 draws, 40 to 1000 samples,
 # 2 to 6 views; largest 0.22 at n = 40 and 0.013 at n = 1000). AnchorBridge stays below
 # 0.01 on planted clusters; RISE with raw rows and beta = 1, which follows the pattern

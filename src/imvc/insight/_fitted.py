@@ -7,8 +7,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from imvc.views import IncompleteViews, as_views
 
-__all__ = ["check_same_samples", "cluster_centers", "clustering_space", "model_views"]
-
 
 def model_views(model: Any, Xs: Any, mask: Any) -> IncompleteViews:
     """Views in the order of the model's fit, or an error that names the difference."""

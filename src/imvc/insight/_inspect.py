@@ -22,8 +22,6 @@ from imvc.insight._view_columns import (
 )
 from imvc.views import IncompleteViews, JoinReport, as_views
 
-__all__ = ["Inspection", "PatternCount", "ViewSummary", "inspect"]
-
 
 @dataclass(frozen=True)
 class ViewSummary:

@@ -10,7 +10,6 @@ from imvc._plain import aligned
 if TYPE_CHECKING:
     from imvc.insight._inspect import Inspection
 
-__all__ = ["cut", "inspection_text"]
 
 WIDTH = 88
 _PATTERNS = 12  # rows of the picture

@@ -13,7 +13,6 @@ from imvc.views import IncompleteViews
 if TYPE_CHECKING:
     from imvc.insight._inspect import ViewSummary
 
-__all__ = ["coverage_warnings", "feature_warnings", "scale_warnings"]
 
 # Transitions between two views are learnt on the samples that have both. With twenty of
 # them even two clusters of equal size have only ten each; a share of 5 % means that

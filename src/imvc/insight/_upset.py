@@ -10,7 +10,6 @@ from imvc.insight._inspect_text import cut
 if TYPE_CHECKING:
     from imvc.insight._inspect import Inspection
 
-__all__ = ["upset_svg"]
 
 _PATTERNS = 20  # columns of the picture
 _NAME = 22  # characters of a name beside its dots

@@ -15,16 +15,6 @@ from imvc.kernels._anchor_graph import inverse
 from imvc.kernels._distances import block_slices
 from imvc.views import IncompleteViews
 
-__all__ = [
-    "ColumnRanges",
-    "GroupMoments",
-    "column_digests",
-    "column_ranges",
-    "feature_name",
-    "group_moments",
-    "row_lengths",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class ColumnRanges:

@@ -1,13 +1,9 @@
 """Small plots as SVG text inside a page; colours come from the page's style sheet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from html import escape
 
 import numpy as np
-
-__all__ = ["histogram", "line_plot"]
 
 _WIDTH, _HEIGHT = 560, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 46

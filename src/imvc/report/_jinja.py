@@ -1,11 +1,7 @@
 """The one way from a template to a page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
-
-__all__ = ["TEMPLATES", "template_environment"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 

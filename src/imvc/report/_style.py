@@ -1,7 +1,5 @@
 """One look for all figures: told apart in grey by dashes and markers."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from typing import Any
 

@@ -1,12 +1,11 @@
 """What the commands do, as functions: inspect, cluster, predict, compare, demo."""
 
-from imvc.workflow._cluster import cluster, repeat
+from imvc.workflow._cluster import cluster, inspect_source, repeat
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._compare import compare, compare_methods, read_classes
 from imvc.workflow._comparison import Comparison, MethodComparison
 from imvc.workflow._demo import Demo, demo
 from imvc.workflow._input_files import BlockFiles, InputFiles
-from imvc.workflow._inspect_files import inspect_source
 from imvc.workflow._predict import Prediction, predict
 from imvc.workflow._run_json import RunRecord, read_record
 from imvc.workflow._save import output_folder

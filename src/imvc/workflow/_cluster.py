@@ -1,4 +1,4 @@
-"""cluster, repeat: from files or views to clusters, and the same again."""
+"""inspect_source, cluster, repeat: from files or views to clusters, and again."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from imvc.insight import Confidence, confidence, explain, inspect
+from imvc.insight import Confidence, Inspection, confidence, explain, inspect
 from imvc.methods import Cost
 from imvc.views import IncompleteViews
 from imvc.workflow._cluster_run import ClusterRun
@@ -19,7 +19,35 @@ from imvc.workflow._save import OUT_OF_CORE_NOTE, ResultFolder
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import WORK_FOLDER, UnfinishedRun
 
-__all__ = ["cluster", "repeat"]
+
+def inspect_source(
+    source: Any, *, progress: Callable[[Progress], None] | None = None
+) -> tuple[Inspection, tuple[str, ...]]:
+    """What is missing where, and what was decided about the files.
+
+    Parameters
+    ----------
+    source : InputFiles, ViewFiles, or views as in the ``fit`` of every method
+    progress : callable, optional
+        Called with a `Progress`.
+
+    Returns
+    -------
+    Inspection, tuple of str
+
+    Examples
+    --------
+    >>> from imvc.datasets import make_views
+    >>> from imvc.workflow import inspect_source
+    >>> data = make_views(60, (5, 6), 3, random_state=0)
+    >>> found, notes = inspect_source(data.Xs)
+    >>> found.n_samples
+    60
+    """
+    stages = Stages(progress)
+    loaded = load_views(source, stages, fingerprint=False)
+    with stages.run("inspect"):
+        return inspect(loaded.views), loaded.notes
 
 
 def cluster(
@@ -58,7 +86,8 @@ def cluster(
     metadata : mapping of str to array-like, optional
         Columns of what is known of the samples, in their order, for the report.
     force : bool, default=False
-        Try it even where the estimate says that memory will not do.
+        Try it even where the estimate says that memory will not do; there is no
+        estimate for `BlockFiles`.
     folder : what `output_folder` gives, optional
         Where the run will be saved; unfinished work on `BlockFiles` is kept there.
     progress : callable, optional

@@ -15,12 +15,15 @@ from imvc.report import ClusterReport
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._input_files import BlockFiles, InputFiles
-from imvc.workflow._run_json import package_versions
-from imvc.workflow._save import OUT_OF_CORE_NOTE, save_run
-from imvc.workflow._stages import Progress
+from imvc.workflow._run_json import versions
+from imvc.workflow._save import (
+    OUT_OF_CORE_NOTE,
+    ResultFolder,
+    output_folder,
+    save_run,
+)
+from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import UnfinishedRun
-
-__all__ = ["ClusterRun"]
 
 _OWN = "this library"  # as the registry names our own method's paper
 
@@ -173,7 +176,7 @@ class ClusterRun:
                 for name, value in model.get_params().items()
                 if name != "callback"
             },
-            versions=package_versions(),
+            versions=versions(),
             stability_curve=getattr(model, "stability_curve_", None),
             evidence=getattr(model, "evidence_", None),
             objective=np.asarray(model.objective_),
@@ -209,9 +212,10 @@ class ClusterRun:
         dict of str to Path
             What was written, by the file's name.
         """
-        return save_run(
-            self, folder, report=report, overwrite=overwrite, progress=progress
-        )
+        if isinstance(folder, ResultFolder):
+            return save_run(self, folder, Stages(progress), report=report)
+        with output_folder(folder, overwrite=overwrite) as taken:
+            return save_run(self, taken, Stages(progress), report=report)
 
     def __repr__(self) -> str:
         return (

@@ -25,8 +25,6 @@ from imvc.workflow._fit import check_cost, expected_cost, make_model
 from imvc.workflow._input_files import load_views
 from imvc.workflow._stages import Progress, Stages
 
-__all__ = ["compare", "compare_methods", "read_classes"]
-
 logger = logging.getLogger(__name__)
 
 

@@ -3,7 +3,7 @@
 import csv
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from imvc._plain import aligned
 from imvc.methods import Cost
 from imvc.metrics import adjusted_rand
 
-__all__ = ["Comparison", "MethodComparison"]
-
 _ERROR_WIDTH = 60  # characters of an error in the text of a comparison
 # Scores in tables that are printed; the others are in the rows.
 _PRINTED = ("acc", "nmi", "ari", "purity")
+_HEADS = {"n_iter": "iterations", "pattern_leakage": "leakage"}
+_FORMS = {"seconds": ".2f", "n_iter": "d"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,18 +73,8 @@ class Comparison:
     def __str__(self) -> str:
         """A table of the rows and, below, the agreement of the methods."""
         scores = [k for k in _PRINTED if self.rows and k in self.rows[0]]
-        head = ["method", "seconds", "iterations", "leakage", *scores, ""]
-        lines = [
-            [
-                row["method"],
-                _number(row["seconds"], ".2f"),
-                _number(row["n_iter"], "d"),
-                _number(row["pattern_leakage"]),
-                *(_number(row[name]) for name in scores),
-                _remark(row, _ERROR_WIDTH),
-            ]
-            for row in self.rows
-        ]
+        shown = ["seconds", "n_iter", "pattern_leakage", *scores]
+        head, lines = _cells(self.rows, shown, _ERROR_WIDTH)
         text = aligned([head, *lines], left=(0, len(head) - 1))
         if len(self.names) > 1:
             text += "\n\nagreement (adjusted Rand index)\n" + aligned(
@@ -144,17 +134,7 @@ class MethodComparison:
         rows = self.table()
         scores = [name for name in _PRINTED if rows and name in rows[0]]
         agree = [name for name in rows[0] if name.startswith("agreement with ")]
-        lines = [
-            [
-                row["method"],
-                _number(row["seconds"], ".2f"),
-                _number(row["pattern_leakage"]),
-                *(_number(row[name]) for name in (*scores, *agree)),
-                _remark(row),
-            ]
-            for row in rows
-        ]
-        return ["method", "seconds", "leakage", *scores, *agree, ""], lines
+        return _cells(rows, ["seconds", "pattern_leakage", *scores, *agree])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the labels, in JSON's types."""
@@ -178,6 +158,22 @@ class MethodComparison:
         with atomic_write(path) as file:
             file.write(text.getvalue().encode())
         return Path(path)
+
+
+def _cells(
+    rows: Sequence[Mapping[str, Any]], shown: Sequence[str], width: int | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Head and lines of a table: the method, what is shown of it, and a remark."""
+    head = ["method", *(_HEADS.get(key, key) for key in shown), ""]
+    lines = [
+        [
+            row["method"],
+            *(_number(row[key], _FORMS.get(key, ".3f")) for key in shown),
+            _remark(row, width),
+        ]
+        for row in rows
+    ]
+    return head, lines
 
 
 def _number(value: float | None, form: str = ".3f") -> str:

@@ -18,8 +18,6 @@ from imvc.workflow._input_files import InputFiles
 from imvc.workflow._save import output_folder
 from imvc.workflow._stages import Progress
 
-__all__ = ["Demo", "demo"]
-
 _OTHERS = ("impute-kmeans", "rise")
 _SCORES = {"acc": "ACC", "nmi": "NMI", "ari": "ARI"}
 

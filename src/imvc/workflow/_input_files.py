@@ -23,8 +23,6 @@ from imvc.views import IncompleteViews, as_views
 from imvc.workflow._fit import methods_that
 from imvc.workflow._stages import Stages
 
-__all__ = ["BlockFiles", "InputFiles", "LoadedViews", "fingerprint_of", "load_views"]
-
 _BLOCK_SUFFIXES = (".zarr", ".npy", ".parquet", ".pq", ".h5ad")
 _RESULT_FORMATS = ("parquet", "zarr", "npy", "csv")
 

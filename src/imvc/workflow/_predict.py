@@ -14,8 +14,6 @@ from imvc.io import FittedPreparation, read_views, write_labels
 from imvc.methods import load_model
 from imvc.workflow._stages import Progress, Stages
 
-__all__ = ["Prediction", "predict"]
-
 
 @dataclass(frozen=True, eq=False)
 class Prediction:

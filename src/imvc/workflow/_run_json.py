@@ -3,17 +3,13 @@
 import json
 import os
 import platform
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from threadpoolctl import threadpool_info
-
+from imvc._machine import machine_info, package_versions, peak_memory
 from imvc._plain import plain
 from imvc.scale import BlockSource
 from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
@@ -21,7 +17,6 @@ from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
 if TYPE_CHECKING:
     from imvc.workflow._cluster_run import ClusterRun
 
-__all__ = ["RunRecord", "read_record"]
 
 FORMAT, FORMAT_VERSION = "imvc-run", 1
 _PACKAGES = (
@@ -53,31 +48,16 @@ _MARKS = ("path", "relative", "sha256")  # of a file
 _NOT_REPEATED = {"callback", "verbose", "n_jobs"}
 
 
-def package_versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Versions of Python and of the packages that are installed."""
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return {"python": platform.python_version(), **package_versions(_PACKAGES)}
 
 
 def _machine() -> dict[str, Any]:
     """What may change the last digits of a result; nothing that names the host."""
-    pools = threadpool_info()
-    return {
-        "system": platform.system(),
-        "cores": os.cpu_count(),
-        "blas": sorted(
-            {
-                f"{pool['internal_api']} {pool.get('version')}"
-                for pool in pools
-                if pool["user_api"] == "blas"
-            }
-        ),
-    }
+    info = machine_info()
+    blas = {f"{name} {version}" for name, version, _ in info["blas"]}
+    return {"system": info["system"], "cores": info["cores"], "blas": sorted(blas)}
 
 
 def make_record(
@@ -100,7 +80,7 @@ def make_record(
         "warnings": list(run.warnings),
         "seconds": run.seconds,
         "fit_seconds": dict(run.model.stage_seconds_),
-        "versions": package_versions(),
+        "versions": versions(),
         "machine": _machine(),
         "outputs": {name: _mark(path) for name, path in sorted(outputs.items())},
     }
@@ -109,7 +89,7 @@ def make_record(
         record["estimate"] = estimate
     if isinstance(run.views, BlockSource):
         record["data"] = run.views.fingerprint
-        record["peak_memory_bytes"] = _peak_memory()
+        record["peak_memory_bytes"] = peak_memory()
     return record
 
 
@@ -212,7 +192,7 @@ class RunRecord:
 
     def check_versions(self) -> list[str]:
         """Sentences about packages that are not what they were in the run."""
-        here = package_versions()
+        here = versions()
         return [
             f"{name} was {was}, here is {here.get(name, 'missing')}"
             for name, was in self.content["versions"].items()
@@ -290,17 +270,3 @@ def _mark(path: Path) -> dict[str, Any]:
         chunks = [file for file in path.rglob("*") if file.is_file()]
         return {"bytes": sum(file.stat().st_size for file in chunks)}
     return {k: v for k, v in fingerprint_of(path).items() if k != "path"}
-
-
-def _peak_memory() -> int | None:
-    """Most bytes that this process has had in memory, where the system tells."""
-    with suppress(OSError), open("/proc/self/status") as file:
-        for line in file:
-            if line.startswith("VmHWM"):
-                return int(line.split()[1]) * 1024
-    with suppress(ImportError):  # Windows
-        import resource
-
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return used if sys.platform == "darwin" else used * 1024
-    return None

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +18,12 @@ from imvc.scale import BlockSource, save_rows
 from imvc.workflow._fit import methods_that
 from imvc.workflow._input_files import BlockFiles
 from imvc.workflow._run_json import make_record
-from imvc.workflow._stages import Progress, Stages
+from imvc.workflow._stages import Stages
 from imvc.workflow._unfinished import UnfinishedRun
 
 if TYPE_CHECKING:
     from imvc.workflow._cluster_run import ClusterRun
 
-__all__ = ["OUT_OF_CORE_NOTE", "ResultFolder", "output_folder", "save_run"]
 
 _Writer = Callable[[Path], Any]
 # All that a run may write: an older run's files of these names give way together.
@@ -84,13 +82,8 @@ class ResultFolder(OutputFolder):
         for array in self._arrays:
             os.rename(array, self.path / array.name)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, kind: Any, *error: Any) -> None:
+        super().__exit__(kind, *error)
         if kind is None and self.finished_work is not None:
             self.finished_work.remove()
 
@@ -114,20 +107,9 @@ def output_folder(path: Any, *, overwrite: bool = False) -> ResultFolder:
 
 
 def save_run(
-    run: "ClusterRun",
-    folder: Any,
-    *,
-    report: bool,
-    overwrite: bool,
-    progress: Callable[[Progress], None] | None,
+    run: "ClusterRun", folder: ResultFolder, stages: Stages, *, report: bool
 ) -> dict[str, Path]:
     """Write a run; see `ClusterRun.save`."""
-    if not isinstance(folder, ResultFolder):
-        with output_folder(folder, overwrite=overwrite) as taken:
-            return save_run(
-                run, taken, report=report, overwrite=overwrite, progress=progress
-            )
-    stages = Stages(progress)
     staged = {}
     with nullcontext() if run.work is None else run.work.kept(stages):
         with stages.run("write"):

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
-__all__ = ["Progress", "Stages"]
-
 logger = logging.getLogger(__name__)
 
 

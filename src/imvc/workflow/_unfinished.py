@@ -10,8 +10,6 @@ from typing import Any
 from imvc.scale import BlockError, BlockSource, data_plan
 from imvc.workflow._stages import Stages
 
-__all__ = ["WORK_FOLDER", "UnfinishedRun"]
-
 WORK_FOLDER = ".imvc-work"  # in the folder of the results
 
 

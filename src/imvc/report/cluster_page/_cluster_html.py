@@ -1,7 +1,5 @@
 """The page of one clustering: one HTML file that asks nothing of any address."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -21,8 +19,6 @@ from imvc.report._jinja import TEMPLATES, template_environment
 from imvc.report.cluster_page._cluster_report import ClusterReport
 from imvc.report.cluster_page._cluster_words import count, percent, summary, warnings
 from imvc.report.cluster_page._point_map import cut, point_data, script_json
-
-__all__ = ["cluster_page", "write_cluster_page"]
 
 _LOWEST = 20  # least certain samples that are listed
 _BINS = 20

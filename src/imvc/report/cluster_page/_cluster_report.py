@@ -1,7 +1,5 @@
 """ClusterReport: everything that the page of one clustering shows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from imvc.insight import Confidence, Explanation, Inspection
-
-__all__ = ["ClusterReport"]
 
 
 @dataclass(frozen=True, eq=False)

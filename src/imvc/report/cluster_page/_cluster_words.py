@@ -1,13 +1,9 @@
 """A clustering in words: the summary and the warnings of its page."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from imvc.report.cluster_page._cluster_report import ClusterReport
 from imvc.report.cluster_page._point_map import cut
-
-__all__ = ["count", "percent", "summary", "warnings"]
 
 # Single samples between clusters are no reason to doubt the clusters. They are when the
 # average sample changes in three of ten refits, or when every third one is flagged.

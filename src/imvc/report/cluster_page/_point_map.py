@@ -1,7 +1,5 @@
 """The samples as points of a plane, in the few bytes that a page can carry."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,8 +12,6 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from imvc.report.cluster_page._cluster_report import ClusterReport
-
-__all__ = ["cut", "drawn_samples", "point_data", "script_json"]
 
 _DRAWN = 20_000  # points that a phone still redraws without a pause
 _LANDMARKS = 1_000  # t-SNE of these takes seconds, of 10 000 samples minutes

@@ -1,7 +1,5 @@
 """The figures of a suite, drawn with the functions of `_plots`."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

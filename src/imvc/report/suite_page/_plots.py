@@ -1,7 +1,5 @@
 """Figures from records: functions of (entries, ax) that return ax."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import isnan
 from typing import Any

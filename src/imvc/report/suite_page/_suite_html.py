@@ -1,7 +1,5 @@
 """A report: tables and figures as files, and one page that has it all."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re

@@ -1,7 +1,5 @@
 """Tables of a suite: one column per selection, the published figure, the difference."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

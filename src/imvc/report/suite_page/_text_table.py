@@ -1,7 +1,5 @@
 """A table, and the forms it is written in."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""docs/cli.md, made from the help texts: ``python -m imvc.cli._docs > docs/cli.md``."""
+"""docs/cli.md from the help texts: ``python docs/make_cli_page.py > docs/cli.md``."""
 
 import sys
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from imvc.cli._app import build_app
 _HEAD = """\
 # The command line
 
-Made from the help texts by `python -m imvc.cli._docs > docs/cli.md`; a test checks
+Made from the help texts by `python docs/make_cli_page.py > docs/cli.md`; a test checks
 that it is up to date. The program comes with `pip install 'imvc[cli,io,report]'`.
 
 - Results go to stdout, notes and progress to stderr; `--quiet` silences the notes,

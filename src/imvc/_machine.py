@@ -1,0 +1,114 @@
+"""The machine and the versions a result was made with, and the memory it took."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+_PACKAGES = ("imvc", "numpy", "scipy", "scikit-learn")
+
+
+def machine_info() -> dict[str, Any]:
+    """Versions, BLAS and cores, in plain types ready for JSON.
+
+    Returns
+    -------
+    dict
+        ``python``, ``system``, ``processor``, ``cores``, ``versions`` (per package)
+        and ``blas`` (name, version and threads of each library loaded). Nothing that
+        names the host or its user.
+
+    Examples
+    --------
+    >>> from imvc.experiments import machine_info
+    >>> sorted(machine_info())
+    ['blas', 'cores', 'processor', 'python', 'system', 'versions']
+    """
+    return {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count() or 1,
+        "versions": dict.fromkeys(_PACKAGES, "unknown") | package_versions(_PACKAGES),
+        "blas": sorted(
+            {
+                (
+                    str(pool["internal_api"]),
+                    str(pool.get("version")),
+                    int(pool["num_threads"]),
+                )
+                for pool in threadpool_info()
+                if pool["user_api"] == "blas"
+            }
+        ),
+    }
+
+
+def package_versions(names: Iterable[str]) -> dict[str, str]:
+    """Versions of those packages that are installed."""
+    found = {}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def _processor() -> str:
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def resident_memory(pid: int | str | None = "self") -> int:
+    """Resident memory of a process in bytes; 0 where the system does not tell."""
+    with suppress(OSError, ValueError), open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def peak_memory() -> int | None:
+    """Most bytes that this process has had in memory, where the system tells."""
+    with suppress(OSError), open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+    with suppress(ImportError):  # there is no such module on Windows
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return used if sys.platform == "darwin" else used * 1024
+    return None
+
+
+class PeakMemory:
+    """Peak resident memory above the start, in ``above`` after the block.
+
+    The system's own high-water mark, put back first where the system lets us; a peak
+    of an earlier run would hide a lower one otherwise.
+    """
+
+    above = 0
+
+    def __enter__(self) -> PeakMemory:
+        gc.collect()
+        # What earlier runs freed but the allocator kept would hide new memory.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
+        with suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+        self._start = resident_memory() or peak_memory() or 0
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.above = max(0, (peak_memory() or 0) - self._start)
