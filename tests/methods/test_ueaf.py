@@ -11,7 +11,7 @@ from imvc.methods._iterations import Iterations
 from imvc.methods.ueaf import (
     UEAF,
     Start,
-    filled_with_zeros,
+    padded_columns,
     random_start,
     solve,
     symmetric_square,
@@ -36,7 +36,7 @@ def case(reference_data):
     np.fill_diagonal(S, 0)
     U = [found[f"U0_{v}"] for v in range(3)]
     start = Start(U, E, (S + S.T) / 2, found["F0"])
-    X = [filled_with_zeros(views, v) for v in range(3)]
+    X = [padded_columns(views, v) for v in range(3)]
     return X, missing, start, found
 
 

@@ -120,11 +120,8 @@ class GSRIMC(EmbeddingClusterer):
         with self._stage("solve"), self._iterations() as steps:
             Z = solve(B, views.mask, weights, steps)
         with self._stage("spectrum"):
-            self.eigenvalues_, Y = largest_eigenvectors(
-                normalized_adjacency(Z.mean(axis=0)),
-                self.n_clusters,
-                by=self.eigenvectors,
-            )
+            W, c = normalized_adjacency(Z.mean(axis=0)), self.n_clusters
+            self.eigenvalues_, Y = largest_eigenvectors(W, c, by=self.eigenvectors)
         warn_of_collapse(self.eigenvalues_)
         return Y.astype(views.dtype, copy=False)
 
