@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._laplacian import largest_eigenvectors, normalized_adjacency
-from imvc.methods import _free_memory
+from imvc.methods import _cost
 from imvc.methods._base import padded_unit_rows
 from imvc.methods._iterations import Iterations
 from imvc.methods.imvtsc_mvi import IMVTSCMVI, initial_graphs, solve, solve_ridge
@@ -196,7 +196,7 @@ def test_planted_clusters_with_a_larger_error_penalty(by):
 
 
 def test_too_large_a_problem_is_refused_with_its_need(monkeypatch):
-    monkeypatch.setattr(_free_memory, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(_cost, "available_memory", lambda: 2**20)
     data = make_views(100, (5, 6), 2, incomplete=0.3, random_state=0)
     with pytest.raises(MemoryError, match=r"IMVTSC-MVI on 100 samples.*GiB"):
         IMVTSCMVI(2).fit(data.Xs, mask=data.mask)

@@ -19,7 +19,7 @@ from imvc.kernels._anchor_graph import column_moments, merge_moments, unit_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._kmeans import assign
 from imvc.methods._base import EmbeddingClusterer, InductiveMixin
-from imvc.methods._free_memory import check_memory
+from imvc.methods._cost import check_memory
 from imvc.methods._parameters import estimator
 from imvc.scale import map_observed, threaded_map
 from imvc.views import as_views

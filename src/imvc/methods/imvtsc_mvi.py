@@ -29,11 +29,10 @@ from imvc.kernels._laplacian import (
     largest_eigenvectors,
     normalized_adjacency,
 )
-from imvc.kernels._shrink import soft_threshold
 from imvc.kernels._simplex import project_simplex
-from imvc.kernels._tensor import shrink_tensor_svd
+from imvc.kernels._tensor import shrink_tensor_svd, soft_threshold
 from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
-from imvc.methods._free_memory import check_memory
+from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, estimator
 
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end

@@ -30,7 +30,7 @@ from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 from imvc.kernels._spd import spd_solver
 from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
-from imvc.methods._free_memory import check_memory
+from imvc.methods._cost import check_memory
 from imvc.methods._parameters import (
     AboveOne,
     Count,
