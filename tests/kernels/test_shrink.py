@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imvc.kernels._shrink import shrink_groups, shrink_singular_values, soft_threshold
+from imvc.kernels._tensor import shrink_groups, shrink_singular_values, soft_threshold
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 12))
 taus = st.sampled_from([0.0, 1e-9, 1e-3, 0.3, 1.0, 5.0, 1e3])

@@ -4,7 +4,7 @@ import pytest
 from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._anchor_graph import unit_rows
-from imvc.methods import _free_memory
+from imvc.methods import _cost
 from imvc.methods._iterations import Iterations
 from imvc.methods.gsrimc import GSRIMC, solve, view_graphs
 from imvc.metrics import adjusted_rand
@@ -159,6 +159,6 @@ def test_one_view_is_not_coupled_to_anything(data):
 
 
 def test_too_little_memory_is_refused_before_the_start(monkeypatch, data):
-    monkeypatch.setattr(_free_memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(_cost, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"GSRIMC on 90 samples needs about .* GiB"):
         GSRIMC(3).fit(data.Xs, mask=data.mask)

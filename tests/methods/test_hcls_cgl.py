@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from imvc import as_views
 from imvc.datasets import make_views
-from imvc.methods import _free_memory, hcls_cgl
+from imvc.methods import _cost, hcls_cgl
 from imvc.methods._iterations import Iterations
 from imvc.methods.hcls_cgl import HCLSCGL, confident_graphs, solve, update_S
 from imvc.metrics import adjusted_rand
@@ -152,6 +152,6 @@ def test_too_many_parts_are_a_warning(rng):
 
 
 def test_too_little_memory_is_refused_before_the_start(monkeypatch, data):
-    monkeypatch.setattr(_free_memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(_cost, "available_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"HCLS-CGL on 90 samples needs about .* GiB"):
         HCLSCGL(3).fit(data.Xs, mask=data.mask)

@@ -156,7 +156,7 @@ def test_the_rounding_of_a_constant_column_is_not_blown_up():
 
 
 def test_sparse_views_too_wide_for_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("imvc.methods._free_memory.available_memory", lambda: 2**20)
+    monkeypatch.setattr("imvc.methods._cost.available_memory", lambda: 2**20)
     X = sp.csr_array((np.ones(50), (np.arange(50), np.arange(50))), (50, 300_000))
     with pytest.raises(MemoryError, match=r"50 samples and 300003 features.*0\.1 GiB"):
         ImputeKMeans(2).fit([X, X[:, :3] + sp.csr_array(np.ones((50, 3)))])

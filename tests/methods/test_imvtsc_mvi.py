@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._laplacian import largest_eigenvectors, normalized_adjacency
-from imvc.methods import _free_memory, imvtsc_mvi
+from imvc.methods import _cost
+from imvc.methods._base import padded_unit_rows
 from imvc.methods._iterations import Iterations
 from imvc.methods.imvtsc_mvi import IMVTSCMVI, initial_graphs, solve, solve_ridge
 from imvc.metrics import adjusted_rand
@@ -19,7 +20,7 @@ def small_views(reference_data):
 
 
 def padded(views):
-    return [imvtsc_mvi._padded_rows(views, v) for v in range(views.n_views)]
+    return [padded_unit_rows(views, v) for v in range(views.n_views)]
 
 
 def up_to_sign(a, b):
@@ -29,7 +30,7 @@ def up_to_sign(a, b):
 def test_the_authors_program_is_reproduced(reference_data):
     views = small_views(reference_data)
     expected = np.load(reference_data / "imvtsc_mvi/small_lambda_0.005.npz")
-    Z = initial_graphs(views, 11)
+    Z = initial_graphs(padded(views), views, 11)
     for v in range(3):
         packed = np.packbits(Z[v].astype(bool), axis=1)
         np.testing.assert_array_equal(packed, expected[f"Z_init_{v}"])
@@ -117,7 +118,7 @@ def test_updates_equal_the_slow_oracle(n, repeat_last, seed):
     mask = data.mask.copy()
     mask[:, 2] = True
     views = as_views(data.Xs, mask)
-    start, lambdas = initial_graphs(views, 5), (1e-3, 0.02, 0.03)
+    start, lambdas = initial_graphs(padded(views), views, 5), (1e-3, 0.02, 0.03)
     Z, E = oracle(padded(views), mask, start, lambdas, 25, repeat_last)
     rule = lambdas, Iterations(25, 1e-6)
     found = solve(padded(views), mask, start, *rule, repeat_last=repeat_last)
@@ -137,7 +138,7 @@ def test_ridge_solution_does_not_depend_on_the_route(d, rng):
 def test_residual_vanishes_and_graphs_are_stochastic(seed):
     data = make_views(80, (6, 9), 3, incomplete=0.4, random_state=seed)
     views = as_views(data.Xs, data.mask)
-    Z, steps = initial_graphs(views, 11), Iterations(120, 1e-6)
+    Z, steps = initial_graphs(padded(views), views, 11), Iterations(120, 1e-6)
     solve(padded(views), views.mask, Z, (1e-5, 0.01, 0.01), steps)
     assert steps.converged
     assert steps.objective[-1] < 1e-6
@@ -149,8 +150,8 @@ def test_residual_vanishes_and_graphs_are_stochastic(seed):
 def test_complete_views_have_nothing_to_infer():
     data = make_views(40, (6, 9), 2, incomplete=0.0, random_state=0)
     views = as_views(data.Xs)
-    rule = initial_graphs(views, 11), (1e-5, 0.01, 0.01), Iterations(120, 1e-6)
-    inferred = solve(padded(views), views.mask, *rule)
+    Z, steps = initial_graphs(padded(views), views, 11), Iterations(120, 1e-6)
+    inferred = solve(padded(views), views.mask, Z, (1e-5, 0.01, 0.01), steps)
     assert [len(E) for E in inferred] == [0, 0]
 
 
@@ -159,7 +160,7 @@ def test_view_order_only_permutes_the_graphs():
     graphs = []
     for order in ([0, 1, 2], [2, 0, 1]):
         views = as_views([data.Xs[v] for v in order], data.mask[:, order])
-        Z, steps = initial_graphs(views, 11), Iterations(120, 1e-6)
+        Z, steps = initial_graphs(padded(views), views, 11), Iterations(120, 1e-6)
         solve(padded(views), views.mask, Z, (1e-5, 0.01, 0.01), steps)
         graphs.append(Z[np.argsort(order)])
     np.testing.assert_allclose(*graphs, atol=1e-9)
@@ -195,7 +196,7 @@ def test_planted_clusters_with_a_larger_error_penalty(by):
 
 
 def test_too_large_a_problem_is_refused_with_its_need(monkeypatch):
-    monkeypatch.setattr(_free_memory, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(_cost, "available_memory", lambda: 2**20)
     data = make_views(100, (5, 6), 2, incomplete=0.3, random_state=0)
     with pytest.raises(MemoryError, match=r"IMVTSC-MVI on 100 samples.*GiB"):
         IMVTSCMVI(2).fit(data.Xs, mask=data.mask)

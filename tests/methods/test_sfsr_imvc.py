@@ -9,7 +9,7 @@ from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._procrustes import left_singular_vectors, polar_factor
-from imvc.kernels._shrink import soft_threshold
+from imvc.kernels._tensor import soft_threshold
 from imvc.methods._iterations import Iterations
 from imvc.methods.sfsr_imvc import SFSRIMVC, fold_shape, solve, start_view, update_Y
 from imvc.metrics import adjusted_rand

@@ -6,12 +6,12 @@ from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._laplacian import knn_graph, laplacian
 from imvc.kernels._spd import spd_solver
-from imvc.methods import _free_memory
+from imvc.methods import _cost
 from imvc.methods._iterations import Iterations
 from imvc.methods.ueaf import (
     UEAF,
     Start,
-    filled_with_zeros,
+    padded_columns,
     random_start,
     solve,
     symmetric_square,
@@ -36,7 +36,7 @@ def case(reference_data):
     np.fill_diagonal(S, 0)
     U = [found[f"U0_{v}"] for v in range(3)]
     start = Start(U, E, (S + S.T) / 2, found["F0"])
-    X = [filled_with_zeros(views, v) for v in range(3)]
+    X = [padded_columns(views, v) for v in range(3)]
     return X, missing, start, found
 
 
@@ -179,7 +179,7 @@ def test_the_scale_of_the_samples_does_not_matter():
 
 
 def test_too_many_samples_are_refused_with_the_need_in_gib(monkeypatch):
-    monkeypatch.setattr(_free_memory, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(_cost, "available_memory", lambda: 2**20)
     data = make_views(400, (5, 6), 3, random_state=0)
     with pytest.raises(MemoryError, match=r"UEAF on 400 samples needs .* GiB"):
         UEAF(3).fit(data.Xs)

@@ -50,10 +50,10 @@ def tall_polar_factor(X):
     return polar_factor(X)
 
 
-def generalized_power_iteration(A, B, Q, *, shift=None, max_iter=100, tol=1e-10):
+def generalized_power_iteration(A, B, Q, *, shift, max_iter, tol):
     """Local maximum of ``tr(Q'AQ) + 2 tr(Q'B)`` over ``Q'Q = I``; O(max_iter p^2 c).
 
-    Repeats ``Q <- polar((A + s I) Q + B)``, with the shift s that makes A + s I
+    Repeats ``Q <- polar((A + s I) Q + B)``, with a shift s that makes A + s I
     positive semi-definite: the objective then never falls.
 
     Parameters
@@ -62,35 +62,30 @@ def generalized_power_iteration(A, B, Q, *, shift=None, max_iter=100, tol=1e-10)
     B : ndarray of shape (p, c)
     Q : ndarray of shape (p, c)
         The start, orthonormal columns.
-    shift : float, optional
-        A bound s on minus the smallest eigenvalue of ``A``, where one is known; by
-        default it is computed, which needs a dense ``A`` and O(p^3).
+    shift : float
+        s, not less than minus the smallest eigenvalue of ``A``.
     max_iter : int
     tol : float
         Relative rise of the objective below which it stops.
 
     Returns
     -------
-    Q : ndarray of shape (p, c)
-    objective : list of float
-        Its value at the start and after every step.
+    ndarray of shape (p, c)
 
     Notes
     -----
     Where (A + s I) Q + B loses rank the next Q is not unique; the SVD picks one.
     """
-    if shift is None:
-        shift = max(0.0, -np.linalg.eigvalsh(A)[0])
 
     def value(Q, AQ):
         return float(np.vdot(Q, AQ) + 2 * np.vdot(Q, B))
 
     AQ = A @ Q
-    objective = [value(Q, AQ)]
+    now = value(Q, AQ)
     for _ in range(max_iter):
         Q = polar_factor(AQ + shift * Q + B)
         AQ = A @ Q
-        objective.append(value(Q, AQ))
-        if objective[-1] - objective[-2] <= tol * abs(objective[-2]):
+        before, now = now, value(Q, AQ)
+        if now - before <= tol * abs(before):
             break
-    return Q, objective
+    return Q

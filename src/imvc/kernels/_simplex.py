@@ -5,8 +5,8 @@ import numpy as np
 from imvc.kernels._distances import block_slices
 
 
-def project_simplex(V, radius=1.0, *, weights=None):
-    """Rows of ``V`` projected on {s >= 0, sum(s) = radius}, all at once and exactly.
+def project_simplex(V, *, weights=None):
+    """Rows of ``V`` projected on {s >= 0, sum(s) = 1}, all at once and exactly.
 
     Solves ``min_s sum_j w_j (s_j - v_j)^2`` for every row; without ``weights`` this is
     the Euclidean projection. The minimiser is ``s_j = max(v_j - theta / w_j, 0)``.
@@ -15,7 +15,6 @@ def project_simplex(V, radius=1.0, *, weights=None):
     ----------
     V : ndarray of shape (..., m)
         An entry of -inf stays 0: write it where an entry is not free (a diagonal).
-    radius : float, positive
     weights : ndarray that broadcasts to the shape of ``V``, optional
         Positive and finite.
 
@@ -27,7 +26,7 @@ def project_simplex(V, radius=1.0, *, weights=None):
     Raises
     ------
     ValueError
-        Where ``V`` holds NaN or +inf, or ``radius`` is not positive.
+        Where ``V`` holds NaN or +inf.
 
     Notes
     -----
@@ -37,8 +36,6 @@ def project_simplex(V, radius=1.0, *, weights=None):
     beside the result only a bounded block of rows is copied.
     """
     V = np.asarray(V)
-    if not radius > 0:
-        raise ValueError(f"radius={radius} must be positive.")
     dtype = V.dtype if V.dtype == np.float32 else np.float64
     rows = V.reshape(-1, V.shape[-1])
     result = np.empty(rows.shape, dtype)
@@ -50,29 +47,29 @@ def project_simplex(V, radius=1.0, *, weights=None):
         if not (np.isfinite(top) | (top == -np.inf)).all():
             raise ValueError("V must not hold NaN or +inf.")
         if weights is None:
-            result[block] = _project(B, top, radius)
+            result[block] = _project(B, top)
         else:
             w = np.asarray(weights[block], np.float64)
-            result[block] = _project_weighted(B, w, radius)
+            result[block] = _project_weighted(B, w)
     return result.reshape(V.shape)
 
 
-def _project(B, top, radius):
+def _project(B, top):
     """Unweighted rows; spoils ``B``."""
     m = B.shape[1]
     with np.errstate(invalid="ignore"):  # -inf - -inf in a row with nothing free
         B -= top[:, None]
-    # Seen from the largest entry, theta lies in [-radius, 0): what is lower is lost.
-    np.maximum(B, -radius, out=B)
+    # Seen from the largest entry, theta lies in [-1, 0): what is lower is lost.
+    np.maximum(B, -1, out=B)
     ones = np.ones(m)
-    theta = np.maximum((B @ ones - radius) / max(m, 1), -radius)
+    theta = np.maximum((B @ ones - 1) / max(m, 1), -1)
     live, L = np.arange(B.shape[0]), B
     count = np.full(B.shape[0], m + 1)
     while live.size:
         above = L - theta[live, None]
         found = np.count_nonzero(above > 0, axis=1)
         np.maximum(above, 0, out=above)
-        theta[live] += (above @ ones - radius) / np.maximum(found, 1)
+        theta[live] += (above @ ones - 1) / np.maximum(found, 1)
         # Counts fall until the support is right; rounding may let a tied one rise.
         moving = (found < count[live]) & (found > 1)
         count[live] = found
@@ -85,17 +82,17 @@ def _project(B, top, radius):
     return B
 
 
-def _project_weighted(B, w, radius):
+def _project_weighted(B, w):
     """Weighted rows: the support {w v >= theta} only shrinks between passes."""
     free = np.isfinite(B)
     v = np.where(free, B, 0)
     level = np.where(free, w * v, -np.inf)
-    # One entry alone reaches the radius here, so theta is not larger than this.
-    theta = np.where(free, w * (v - radius), -np.inf).max(axis=1, initial=-np.inf)
+    # One entry alone reaches the sum here, so theta is not larger than this.
+    theta = np.where(free, w * (v - 1), -np.inf).max(axis=1, initial=-np.inf)
     support = free & (level >= theta[:, None])
     while True:
         inverse = np.where(support, 1 / w, 0).sum(axis=1)
-        excess = np.where(support, v, 0).sum(axis=1) - radius
+        excess = np.where(support, v, 0).sum(axis=1) - 1
         np.divide(excess, inverse, out=theta, where=inverse > 0)
         smaller = support & (level >= theta[:, None])
         smaller |= support & ~smaller.any(axis=1, keepdims=True)

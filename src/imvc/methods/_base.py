@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -58,6 +59,15 @@ def check_at_most(name, value, most, what, remedy="lower it"):
     """Refuse a parameter that is larger than the data allow."""
     if value > most:
         raise ValueError(f"{name}={value} exceeds {what}, {most}; {remedy}.")
+
+
+def padded_unit_rows(views, v):
+    """Rows of view ``v`` at length one, dense, in float64; zeros where missing."""
+    rows = views.observed(v)
+    rows = rows.toarray() if issparse(rows) else rows
+    X = np.zeros((views.n_samples, rows.shape[1]))
+    X[views.rows(v)] = unit_rows(np.asarray(rows, np.float64))
+    return X
 
 
 def count_anchors(model, views):
@@ -248,7 +258,7 @@ class EmbeddingClusterer(MultiViewClusterer):
         self._record(steps.objective, steps.converged)
 
     def _learn(self, views, rng):
-        with threaded_map() as map:
+        with threaded_map(getattr(self, "n_jobs", None)) as map:
             self.embedding_ = self._embed_shuffled(views, rng)
             with self._stage("kmeans"):
                 self._partition(draw_seed(rng), map)

@@ -9,8 +9,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from imvc.kernels._kmeans import add_results
 from imvc.methods._base import warn_user
-from imvc.methods.anchor_model import Samples, solve_and_label, total_statistics
+from imvc.methods.anchor_model import (
+    Samples,
+    Statistics,
+    solve_and_label,
+    total_statistics,
+)
 from imvc.scale import BlockSource, GraphRows, RunFolder, ThreadRunner, threaded_map
 
 _WARN_DRIFT = 1.4
@@ -18,16 +24,7 @@ _FROM_GRAPHS = {"n_features_in_", "n_views_in_", "view_names_", "anchor_distance
 
 
 class GraphRowsSource(BlockSource):
-    """Samples of which only the graph rows are left.
-
-    Parameters
-    ----------
-    rows : indexable
-        GraphRows per block.
-    starts : ndarray
-    schema : ViewSchema
-    dtype : dtype
-    """
+    """Samples of which only the graph rows, by block, are left."""
 
     readable = False
 
@@ -48,14 +45,7 @@ class GraphRowsSource(BlockSource):
 
 
 class JoinedBlocks:
-    """Blocks of old samples, then those of new ones, by one number.
-
-    Parameters
-    ----------
-    old, new : indexable
-    n_old : int
-        Blocks of the old samples.
-    """
+    """The ``n_old`` blocks of old samples, then those of new ones, by one number."""
 
     def __init__(self, old, new, n_old):
         self._old, self._new, self._n_old = old, new, n_old
@@ -74,7 +64,7 @@ def update_model(model, Xs, mask):
         samples = Samples(
             JoinedBlocks(old.rows, rows, len(old.starts) - 1),
             np.append(old.starts, old.starts[-1] + runner.source.starts[1:]),
-            old.statistics + new,
+            Statistics(*add_results(old.statistics, new)),
             old.seeds,
             (*old.folders, runner.folder),
         )
@@ -121,10 +111,7 @@ def _warn_of_drift(model):
 def mean_distance(nearest):
     """Root mean square distance to the nearest anchor; NaN where nobody has the view.
 
-    Parameters
-    ----------
-    nearest : ndarray of shape (m, 2)
-        As in GraphRows.
+    ``nearest`` (m, 2) is as in GraphRows.
     """
     count, squares = nearest.sum(axis=0)
     return np.sqrt(squares / count) if count else np.nan

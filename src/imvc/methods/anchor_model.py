@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from imvc.kernels._anchor_graph import kmeans_anchors, scale_rows, unit_rows
-from imvc.kernels._kmeans import add_results, assign, kmeans_centers, random_rows
+from imvc.kernels._kmeans import assign, kmeans_centers, random_rows
 from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import InductiveMixin, MultiViewClusterer, draw_seed, warn_user
 from imvc.methods._parameters import Count, MemorySize, PathLike, estimator
@@ -35,69 +35,32 @@ _FEW_SAMPLES = 5  # per anchor
 _ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """All that a solution needs of the samples; of two sets of samples it adds up.
-
-    Parameters
-    ----------
-    grams : PatternGrams
-    nearest : tuple of ndarrays
-        As in GraphRows.
-    """
+class Statistics(NamedTuple):
+    """All that a solution needs of the samples; adds up by `add_results`."""
 
     grams: PatternGrams
-    nearest: tuple
-
-    def __add__(self, other):
-        nearest = add_results(self.nearest, other.nearest)
-        return Statistics(self.grams + other.grams, nearest)
+    nearest: tuple  # as in GraphRows
 
 
 @dataclass(frozen=True)
 class Samples:
-    """What the first pass leaves of the samples; a model keeps it, to be given more.
+    """What the first pass leaves of the samples; a model keeps it, to be given more."""
 
-    Parameters
-    ----------
-    rows : indexable
-        GraphRows per block.
-    starts : ndarray
-        First sample of every block, and their number.
-    statistics : Statistics
-    seeds : pair of int
-        Of anchors and of k-means.
-    folders : tuple of (RunFolder or None)
-        Keep temporary folders alive.
-    """
-
-    rows: Any
-    starts: np.ndarray
+    rows: Any  # indexable: GraphRows per block
+    starts: np.ndarray  # first sample of every block, and their number
     statistics: Statistics
-    seeds: tuple
-    folders: tuple = ()
+    seeds: tuple  # of anchors and of k-means
+    folders: tuple = ()  # RunFolder or None: keep temporary folders alive
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """What was solved, as a function of a sample's graph rows.
+    """What was solved, as a function of a sample's graph rows."""
 
-    Parameters
-    ----------
-    embed : callable
-        ``embed(rows, dtype=...)``: GraphRows of a block -> rows of Y.
-    width : int
-        Columns of Y.
-    rows : indexable
-        GraphRows per block that it is meant for.
-    rank : int, optional
-        Columns that carry anything; by default all.
-    """
-
-    embed: Callable
-    width: int
-    rows: Any
-    rank: int | None = None
+    embed: Callable  # embed(rows, dtype=...): GraphRows of a block -> rows of Y
+    width: int  # columns of Y
+    rows: Any  # indexable: GraphRows per block that it is meant for
+    rank: int | None = None  # columns that carry anything; by default all
 
 
 @estimator
@@ -421,14 +384,9 @@ def check_survey(runner):
 def fresh_distance(nearest):
     """Root mean square distance to the nearest anchor, of samples it was not made of.
 
-    A centre of s samples is nearer to these than to others of the same kind: squared
-    distances are as (s - 1) to (s + 1). With a few samples per anchor that guess is
-    no good, and the result NaN.
-
-    Parameters
-    ----------
-    nearest : ndarray of shape (m, 2)
-        As in GraphRows.
+    ``nearest`` (m, 2) is as in GraphRows. A centre of s samples is nearer to these than
+    to others of the same kind: squared distances are as (s - 1) to (s + 1). With a few
+    samples per anchor that guess is no good, and the result NaN.
     """
     if nearest[:, 0].sum() < _FEW_SAMPLES * len(nearest):
         return np.nan

@@ -33,11 +33,10 @@ from imvc.kernels._laplacian import (
     mean_distance,
     normalized_adjacency,
 )
-from imvc.kernels._shrink import shrink_groups
 from imvc.kernels._simplex import project_simplex
-from imvc.kernels._tensor import shrink_tensor_svd
+from imvc.kernels._tensor import shrink_groups, shrink_tensor_svd
 from imvc.methods._base import EmbeddingClusterer
-from imvc.methods._free_memory import check_memory
+from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, Positive, estimator
 
 _MU, _RHO, _MU_MAX = 2.0, 1.2, 1e10  # first penalty, its growth, its bound
@@ -120,11 +119,8 @@ class GSRIMC(EmbeddingClusterer):
         with self._stage("solve"), self._iterations() as steps:
             Z = solve(B, views.mask, weights, steps)
         with self._stage("spectrum"):
-            self.eigenvalues_, Y = largest_eigenvectors(
-                normalized_adjacency(Z.mean(axis=0)),
-                self.n_clusters,
-                by=self.eigenvectors,
-            )
+            W, c = normalized_adjacency(Z.mean(axis=0)), self.n_clusters
+            self.eigenvalues_, Y = largest_eigenvectors(W, c, by=self.eigenvectors)
         warn_of_collapse(self.eigenvalues_)
         return Y.astype(views.dtype, copy=False)
 

@@ -34,7 +34,7 @@ from imvc.kernels._laplacian import (
 )
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 from imvc.methods._base import EmbeddingClusterer
-from imvc.methods._free_memory import check_memory
+from imvc.methods._cost import check_memory
 from imvc.methods._parameters import (
     AboveOne,
     Count,

@@ -17,17 +17,16 @@ import scipy.sparse as sp
 
 from imvc.kernels._anchor_graph import column_moments, merge_moments, unit_rows
 from imvc.kernels._distances import block_slices
-from imvc.kernels._kmeans import assign, kmeans
-from imvc.methods._base import InductiveMixin, MultiViewClusterer, draw_seed
-from imvc.methods._free_memory import check_memory
+from imvc.kernels._kmeans import assign
+from imvc.methods._base import EmbeddingClusterer, InductiveMixin
+from imvc.methods._cost import check_memory
 from imvc.methods._parameters import estimator
-from imvc.metrics import pattern_leakage
 from imvc.scale import map_observed, threaded_map
 from imvc.views import as_views
 
 
 @estimator
-class ImputeKMeans(InductiveMixin, MultiViewClusterer):
+class ImputeKMeans(InductiveMixin, EmbeddingClusterer):
     """k-means on all views side by side, missing ones at the mean of the others.
 
     The floor: a method that does not beat it has learnt nothing from the views.
@@ -80,7 +79,7 @@ class ImputeKMeans(InductiveMixin, MultiViewClusterer):
     scale: Literal["unit", "standard"] | None = "unit"
     n_jobs: int | None = None
 
-    def _learn(self, views, rng):
+    def _embed(self, views, rng):
         E = empty_rows(views)
         with threaded_map(self.n_jobs) as map:
             with self._stage("means"):
@@ -90,20 +89,12 @@ class ImputeKMeans(InductiveMixin, MultiViewClusterer):
                 ]
                 self.means_ = [scale.mean for scale in self._scales]
             with self._stage("imputation"):
-                self.embedding_ = impute(E, views, self._scales, map)
-            with self._stage("kmeans"):
-                found = kmeans(
-                    self.embedding_,
-                    self.n_clusters,
-                    n_init=self.n_init,
-                    random_state=draw_seed(rng),
-                    map=map,
-                )
-        self.labels_, self.cluster_centers_ = found.labels, found.centers
-        self.inertia_, self.objective_ = found.inertia, np.array([found.inertia])
-        self.n_iter_, self.converged_ = 1, True
+                return impute(E, views, self._scales, map)
+
+    def _partition(self, seed, map):
+        super()._partition(seed, map)
+        self._record([self.inertia_], True)
         self._report(1, self.inertia_)
-        self.pattern_leakage_ = pattern_leakage(self.labels_, views.mask)
 
     def _transform(self, Xs, mask):
         views = as_views(Xs, mask, like=self._schema)
@@ -114,12 +105,9 @@ class ImputeKMeans(InductiveMixin, MultiViewClusterer):
         return assign(self._transform(Xs, mask), self.cluster_centers_)[0]
 
     def _get_state(self):
-        arrays = {}
+        arrays = {f"center{v}": scale.center for v, scale in enumerate(self._scales)}
         for v, scale in enumerate(self._scales):
-            arrays[f"center{v}"], arrays[f"deviation{v}"] = (
-                scale.center,
-                scale.deviation,
-            )
+            arrays[f"deviation{v}"] = scale.deviation
         return arrays, {}
 
     def _set_state(self, arrays, values):

@@ -22,20 +22,17 @@ from typing import Literal
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
-from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._laplacian import (
     embed_graph,
     knn_graph,
     largest_eigenvectors,
     normalized_adjacency,
 )
-from imvc.kernels._shrink import soft_threshold
 from imvc.kernels._simplex import project_simplex
-from imvc.kernels._tensor import shrink_tensor_svd
-from imvc.methods._base import EmbeddingClusterer
-from imvc.methods._free_memory import check_memory
+from imvc.kernels._tensor import shrink_tensor_svd, soft_threshold
+from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
+from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, estimator
 
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
@@ -119,16 +116,13 @@ class IMVTSCMVI(EmbeddingClusterer):
         )
         lambdas = self.inference_penalty, self.error_penalty, self.consensus_penalty
         with self._stage("graphs"):
-            X = [_padded_rows(views, v) for v in range(l)]
-            Z = initial_graphs(views, self.n_neighbors)
+            X = [padded_unit_rows(views, v) for v in range(l)]
+            Z = initial_graphs(X, views, self.n_neighbors)
         with self._stage("solve"), self._iterations() as steps:
             solve(X, views.mask, Z, lambdas, steps, repeat_last=self.repeat_last)
         with self._stage("embedding"):
-            self.eigenvalues_, F = largest_eigenvectors(
-                normalized_adjacency(Z.mean(axis=0)),
-                self.n_clusters,
-                by=self.eigenvalues,
-            )
+            W, c = normalized_adjacency(Z.mean(axis=0)), self.n_clusters
+            self.eigenvalues_, F = largest_eigenvectors(W, c, by=self.eigenvalues)
         return F.astype(views.dtype)
 
 
@@ -229,24 +223,14 @@ def update_B(K, C, lambda2, mu):
     return soft_threshold(K + C, lambda2 / mu)
 
 
-def initial_graphs(views, k):
+def initial_graphs(X, views, k):
     """Binary k-nearest-neighbour graphs of the observed samples, (l, n, n)."""
     n = views.n_samples
-    Z = np.zeros((views.n_views, n, n))
-    for v in range(views.n_views):
-        graph = knn_graph(_unit(views.observed(v)), k)
-        Z[v] = embed_graph(graph, views.rows(v), n).toarray()
+    Z = np.zeros((len(X), n, n))
+    for v, X_v in enumerate(X):
+        rows = views.rows(v)
+        Z[v] = embed_graph(knn_graph(X_v[rows], k), rows, n).toarray()
     return Z
-
-
-def _padded_rows(views, v):
-    X = np.zeros((views.n_samples, views.n_features[v]))
-    X[views.rows(v)] = _unit(views.observed(v))
-    return X
-
-
-def _unit(X):
-    return unit_rows(np.asarray(X.toarray() if sp.issparse(X) else X, np.float64))
 
 
 def _solve_positive(G, rhs):

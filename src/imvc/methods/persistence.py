@@ -29,14 +29,22 @@ _NOT_KEPT = {"callback", "verbose", "work_dir"}
 
 def write_model(model, path, state_arrays, state_values):
     """Write ``model`` to ``path``; see `InductiveMixin.save`."""
+    params = {k: v for k, v in model.get_params().items() if k not in _NOT_KEPT}
+    if not isinstance(params.get("random_state"), Integral | None):
+        params["random_state"] = None
+    attributes = {
+        name: value
+        for name, value in vars(model).items()
+        if name.endswith("_") and name[0] != "_" and not _is_elsewhere(value)
+    }
     arrays = {f"state/{name}": array for name, array in state_arrays.items()}
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "imvc_version": version("imvc"),
         "class": type(model).__name__,
-        "params": _split("param", _params(model), arrays),
-        "attributes": _split("attribute", _attributes(model), arrays),
+        "params": _split("param", params, arrays),
+        "attributes": _split("attribute", attributes, arrays),
         "values": {"feature_names": model._schema.feature_names, **state_values},
     }
     encoded = {name: _encode(array) for name, array in arrays.items()}
@@ -93,7 +101,19 @@ def read_model(cls, path):
             f"{path.name!r} holds a {header['class']}; load it with "
             f"{header['class']}.load."
         )
-    return _restore(cls, path, header, arrays)
+    try:
+        model = cls(**_join(header["params"], arrays))
+        model._validate_params()
+        for name, value in _join(header["attributes"], arrays).items():
+            setattr(model, name, value)
+        state = {
+            name.removeprefix("state/"): array
+            for name, array in arrays.items()
+            if name.startswith("state/")
+        }
+        return model, state, header["values"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path.name!r} is damaged: {error!r}.") from error
 
 
 @contextmanager
@@ -112,22 +132,6 @@ def _opened(path):
         ) from error
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path.name!r} cannot be read: {error}") from error
-
-
-def _restore(cls, path, header, arrays):
-    try:
-        model = cls(**_join(header["params"], arrays))
-        model._validate_params()
-        for name, value in _join(header["attributes"], arrays).items():
-            setattr(model, name, value)
-        state = {
-            name.removeprefix("state/"): array
-            for name, array in arrays.items()
-            if name.startswith("state/")
-        }
-        return model, state, header["values"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path.name!r} is damaged: {error!r}.") from error
 
 
 def _read_header(archive):
@@ -158,18 +162,6 @@ def _read_arrays(archive, digests):
             raise ValueError(f"its array {name!r} was altered (checksum mismatch).")
         arrays[name] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     return arrays
-
-
-def _params(model):
-    params = {k: v for k, v in model.get_params().items() if k not in _NOT_KEPT}
-    if not isinstance(params.get("random_state"), Integral | None):
-        params["random_state"] = None
-    return params
-
-
-def _attributes(model):
-    found = {k: v for k, v in vars(model).items() if k.endswith("_") and k[0] != "_"}
-    return {k: v for k, v in found.items() if not _is_elsewhere(v)}
 
 
 def _is_elsewhere(value):

@@ -105,7 +105,10 @@ class PIMVC(EmbeddingClusterer):
 
     def _embed(self, views, rng):
         seed, rows = draw_seed(rng), [views.rows(v) for v in range(views.n_views)]
-        X = [unit_rows(as_double(views.observed(v))) for v in range(views.n_views)]
+        X = [
+            unit_rows(views.observed(v).astype(np.float64, copy=False))
+            for v in range(views.n_views)
+        ]
         with self._stage("graph"):
             graphs = [self._graph(X_v, seed) for X_v in X]
             K = penalty(graphs, rows, views.mask, self.graph_weight)
@@ -122,11 +125,6 @@ class PIMVC(EmbeddingClusterer):
             return knn_graph(X_v, self.n_neighbors)
         near = nearby_neighbors(X_v, self.n_neighbors, check_random_state(seed))
         return neighbor_graph(near)
-
-
-def as_double(X_v):
-    """In double precision, sparse as CSR."""
-    return X_v.astype(np.float64, copy=False)
 
 
 def penalty(graphs, rows, mask, beta):

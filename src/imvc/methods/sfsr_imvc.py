@@ -36,8 +36,7 @@ from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import fix_signs
 from imvc.kernels._procrustes import left_singular_vectors, tall_polar_factor
-from imvc.kernels._shrink import soft_threshold
-from imvc.kernels._tensor import fit_tensor_ring, random_ring_cores
+from imvc.kernels._tensor import fit_tensor_ring, random_ring_cores, soft_threshold
 from imvc.methods._base import EmbeddingClusterer, draw_seed
 from imvc.methods._parameters import AtLeastOne, Count, NonNegative, estimator
 

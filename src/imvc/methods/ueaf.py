@@ -24,14 +24,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._distances import squared_distances
 from imvc.kernels._laplacian import knn_graph, laplacian, smallest_eigenvectors
 from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
 from imvc.kernels._spd import spd_solver
-from imvc.methods._base import EmbeddingClusterer
-from imvc.methods._free_memory import check_memory
+from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
+from imvc.methods._cost import check_memory
 from imvc.methods._parameters import (
     AboveOne,
     Count,
@@ -119,7 +118,7 @@ class UEAF(EmbeddingClusterer):
         n, widths = views.n_samples, views.n_features
         entries = _SQUARES * n**2 + 3 * n * sum(widths)
         check_memory(8 * entries, f"UEAF on {n} samples")
-        X = [filled_with_zeros(views, v) for v in range(views.n_views)]
+        X = [padded_columns(views, v) for v in range(views.n_views)]
         missing = [np.flatnonzero(~seen) for seen in views.mask.T]
         with self._iterations() as steps:
             P, self.view_weights_ = solve(
@@ -139,13 +138,9 @@ class UEAF(EmbeddingClusterer):
 Start = namedtuple("Start", "U E S F")
 
 
-def filled_with_zeros(views, v):
+def padded_columns(views, v):
     """X_v (d_v x n): unit columns for the observed samples, zeros for the others."""
-    rows = views.observed(v)
-    rows = rows.toarray() if sp.issparse(rows) else rows
-    X_v = np.zeros((views.n_samples, rows.shape[1]))
-    X_v[views.rows(v)] = unit_rows(rows.astype(np.float64))
-    return np.asfortranarray(X_v).T
+    return np.asfortranarray(padded_unit_rows(views, v)).T
 
 
 def random_start(widths, missing, n, c, rng):

@@ -170,7 +170,7 @@ def add_identity_start(model, runner, samples, d):
         grams = runner.total(
             "started-statistics", partial(row_statistics, sizes=sizes), rows
         )
-    statistics = replace(samples.statistics, grams=grams)
+    statistics = samples.statistics._replace(grams=grams)
     return replace(samples, rows=rows, statistics=statistics)
 
 

@@ -9,24 +9,17 @@ from sklearn.utils import check_random_state
 from imvc.kernels._patterns import PatternMap
 from imvc.methods import anchor_model
 from imvc.methods._base import draw_seed
+from imvc.methods.rise.ablations import Ablations
 from imvc.scale import embed_rows
 
 
-class ConsensusMixin:
+class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
     """The verbs of RISE around its algorithm."""
 
     # Of RISE, which this is mixed into.
-    graph: Any
     embedding_dim: Any
-    random_state: Any
-    n_views_in_: Any
     _dim: Any
-    _validate_params: Any
-    _runner: Any
-    _solve: Any
-    _cluster: Any
     _join_to: Any
-    _set_samples: Any
 
     _learnt_before_solving: ClassVar[set] = {"anchors_"}
 

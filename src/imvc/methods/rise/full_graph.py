@@ -116,7 +116,7 @@ def first_order_step(S, h, F, n, d, beta, v0):
     F = [
         generalized_power_iteration(
             beta * S_v, Y[r], F_v, shift=beta, max_iter=50, tol=1e-9
-        )[0]
+        )
         for S_v, F_v, r in zip(S, F, h)
     ]
     value = sum(
