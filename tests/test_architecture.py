@@ -1,6 +1,7 @@
 """Who may import whom: the arrows of docs/architecture.md, read from the source."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -155,3 +156,36 @@ def test_help_of_the_program_loads_nothing_heavy():
 def test_public_names_exist_and_are_sorted_out():
     for name in imvc.__all__:
         assert hasattr(imvc, name), name
+
+
+def test_a_fit_passes_the_files_that_the_architecture_page_lists():
+    """Traced, not guessed: which of our files a fit of RISE in memory enters."""
+    code = """
+import sys
+import imvc
+from imvc.datasets import make_views
+
+home, seen = imvc.__path__[0], {}
+data = make_views(60, (5, 5, 5), 3, incomplete=0.3, random_state=0)
+model = imvc.RISE(n_clusters=3, random_state=0, n_jobs=1)
+
+
+def enter(frame, event, argument):
+    name = frame.f_code.co_filename
+    if event == "call" and name.startswith(home):
+        seen.setdefault(name[len(home) + 1 :].replace("\\\\", "/"))
+
+
+sys.setprofile(enter)
+model.fit(data.Xs, mask=data.mask)
+sys.setprofile(None)
+print(*seen, sep="\\n")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    page = (ROOT.parents[1] / "docs/architecture.md").read_text()
+    listed = re.findall(r"^\| \d+ \| `(.*?)` \|", page, re.MULTILINE)
+    assert done.stdout.split() == listed
+    assert len(listed) <= 12
+    assert len((ROOT / "methods/rise/rise.py").read_text().splitlines()) <= 250

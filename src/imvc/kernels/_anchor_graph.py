@@ -155,7 +155,7 @@ def distinct_rows(A):
 
 
 def knn_weights(D, k):
-    """Eq. (1): closed-form weights of the k nearest anchors from k + 1 distances.
+    """Closed-form weights of the k nearest anchors from k + 1 distances.
 
     ``b_q = (d_{k+1} - d_q) / (k d_{k+1} - sum_{j<=k} d_j)``, the minimiser of
     ``sum_q d_q b_q + gamma b_q^2`` on the simplex with exactly k non-zero weights.

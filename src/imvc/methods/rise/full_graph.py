@@ -97,7 +97,7 @@ def iterate(model, step, S, h, F, n, v0):
 
 
 def second_order_step(S, h, F, n, d, beta, v0):
-    """Eq. (10), then Eq. (7) with S_v for B_v B_v'."""
+    """Eq. (11), then Eq. (7) with S_v for B_v B_v'."""
     Y = left_singular_vectors(scatter(F, h, n), d)[0]
     F = [leading_vectors(S_v, Y[r], beta, d, s) for S_v, r, s in zip(S, h, v0)]
     gain = sum(
