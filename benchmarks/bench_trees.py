@@ -83,7 +83,8 @@ def compare_fits(old, new, rounds):
     rows = []
     for title, (method, n, where) in JOBS.items():
         with tempfile.TemporaryDirectory() as folder:
-            write_views(Path(folder), n)
+            # Elsewhere, since a child's peak memory starts at that of its parent.
+            run(new, __file__, "--write", folder, str(n))
             found = {tree: [] for tree in (old, new)}
             for _ in range(rounds):
                 for tree, runs in found.items():
@@ -121,7 +122,11 @@ def main():
     parser.add_argument("trees", nargs="*", metavar="OLD NEW")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--write", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.write:
+        write_views(Path(given.write[0]), int(given.write[1]))
+        return
     if given.fit:
         method, folder, where = given.fit
         print(json.dumps(fit(method, Path(folder), where)))

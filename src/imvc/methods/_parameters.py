@@ -77,7 +77,8 @@ def _readable_signature(cls):
         if is_dataclass(base):
             order += [name for name in base.__annotations__ if name in parameters]
     plain = {
-        name: p.replace(annotation=types.get(name)) for name, p in parameters.items()
+        name: p.replace(annotation=types.get(name, p.empty))
+        for name, p in parameters.items()
     }
     return inspect.Signature([plain[name] for name in dict.fromkeys(order)])
 
