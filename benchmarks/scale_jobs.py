@@ -144,7 +144,12 @@ def dask(place, method, workers, form="npy"):
     )
     with cluster, Client(cluster) as client:
         client.wait_for_workers(workers)
-        for module in ("imvc.methods", "imvc.scale._dask_runner", "dask.array"):
+        for module in (
+            "imvc.methods.rise",
+            "imvc.methods.bridge",
+            "imvc.scale._dask_runner",
+            "dask.array",
+        ):
             import_module(module)  # importing is not what is measured
             client.run(import_module, module)
             client.run_on_scheduler(import_module, module)
