@@ -183,8 +183,8 @@ def add_start(rows, i, numbers, values, starts):
     return rows.with_start((columns, Y))
 
 
-def solve_two_stage(grams, n_views, d, beta, max_iter, tol, report):
-    """F_v from B_v alone, then Y = mean of the rows; nothing to weigh or to repeat."""
+def solve_two_stage(grams, n_views, d, *_):
+    """F_v from B_v alone, then Y = mean of the rows: no weight and no iteration."""
     found, gain, rank = mean_of_spectra(grams, n_views, d)
     return found, [-gain], True, rank
 
