@@ -1,6 +1,6 @@
 """What AnchorBridge learnt: attributes, the place of new samples, model files."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -11,10 +11,23 @@ from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import assign
 from imvc.methods._base import warn_user
 from imvc.methods.bridge.components import Components, side_by_side
-from imvc.methods.bridge.graphs import VARIANTS, BridgeGraphs, ViewGraph
+from imvc.methods.bridge.graphs import (
+    Anchors,
+    BridgeGraphs,
+    Coordinates,
+    LearntMap,
+    ViewGraphs,
+)
 from imvc.methods.bridge.joint import Bridge, JointGraph
 from imvc.methods.bridge.rounding import SizeTolerant
+from imvc.methods.bridge.spectrum import (
+    Spectrum,
+    diffusion_factors,
+    diffusion_time,
+    effective_dimension,
+)
 
+_VERSION = 2  # of the method; models of another one mean something else
 _WARN_MISSINGNESS = 0.1
 
 
@@ -22,52 +35,39 @@ _WARN_MISSINGNESS = 0.1
 class ComponentModel:
     """Graphs, joint spectrum and clusters of views that shared samples join.
 
-    Enough to place a new sample of any pattern.
+    Enough to place a sample of any pattern.
 
     Parameters
     ----------
     graphs : BridgeGraphs
     joint : JointGraph
-    values : ndarray of shape (K,)
-        Squared singular values s_j^2, without the constant's.
-    W : ndarray of shape (M, K)
-        Singular vectors as functions of rows of R: u_j = R W_j.
-    time : float
-        Diffusion time t.
-    n_samples, c : int
-    centers : ndarray of shape (c, 1 + K), after the partition
+    spectrum : Spectrum
+    c : int
+    n_learnt : int
+        Learning samples.
+    centers : ndarray of shape (c, 1 + K)
+        Of the clusters' unit rows.
     guard : SizeTolerant or None
-        The rule that places samples when the partition is guarded.
+        The rule that places samples where the partition is guarded.
     """
 
     graphs: BridgeGraphs
     joint: JointGraph
-    values: np.ndarray
-    W: np.ndarray
-    time: float
-    n_samples: int
+    spectrum: Spectrum
     c: int
-    centers: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    guard: SizeTolerant | None = None
+    n_learnt: int
+    centers: np.ndarray
+    guard: SizeTolerant | None
 
     @property
     def dim(self):
-        return 1 + len(self.values)
-
-    @property
-    def decay(self):
-        """s_j^t."""
-        return self.values ** (self.time / 2)
-
-    @property
-    def cut(self):
-        """Relaxed normalised cut: sum of 1 - s_j^2 over c - 1 vectors."""
-        return float(self.c - 1 - self.values[: self.c - 1].sum())
+        return 1 + len(self.spectrum.values)
 
     def embed(self, rows, dtype):
         """Step 6 on a block: Y = [u_0 / (c - 1), u_j s_j^t], before unit rows."""
-        constant = 1 / np.sqrt(self.n_samples) / max(self.c - 1, 1)
-        return self.joint.embed(rows, self.W * self.decay, constant, dtype)
+        constant, *decay = diffusion_factors(self.spectrum.values, self.c)
+        W = self.spectrum.W * np.array(decay)
+        return self.joint.embed(rows, W, constant / np.sqrt(self.n_learnt), dtype)
 
     def place(self, X):
         """Cluster of every unit row."""
@@ -75,89 +75,10 @@ class ComponentModel:
             return self.guard.assign(X[:, 1:])
         return assign(X, self.centers)[0]
 
-    def state(self, prefix):
-        """(arrays, JSON values) for a model file."""
-        arrays = {
-            f"{prefix}.values": self.values,
-            f"{prefix}.W": self.W,
-            f"{prefix}.centers": self.centers,
-        }
-        for g, (variant, bridge) in enumerate(
-            zip(self.graphs.variants, self.joint.bridges)
-        ):
-            at = f"{prefix}.{g}"
-            arrays[f"{at}.weights"] = bridge.weights
-            arrays[f"{at}.agreement"] = bridge.agreement
-            arrays |= {f"{at}.P{u}.{v}": P for (u, v), P in bridge.transfer.items()}
-            for v, graph in enumerate(variant):
-                arrays[f"{at}.{v}.mean"] = graph.mean
-                arrays[f"{at}.{v}.anchors"] = graph.anchors
-                if graph.axes is not None:
-                    arrays[f"{at}.{v}.axes"] = graph.axes
-        if self.guard is not None:
-            arrays[f"{prefix}.sums"] = self.guard.sums
-            arrays[f"{prefix}.counts"] = self.guard.counts
-        return arrays, {
-            "time": self.time,
-            "n_samples": self.n_samples,
-            "c": self.c,
-            "mask_share": self.joint.mask_share,
-            "neighbors": [
-                [graph.n_neighbors for graph in views] for views in self.graphs.variants
-            ],
-            "exponent": None if self.guard is None else self.guard.exponent,
-        }
-
-    @classmethod
-    def from_state(cls, prefix, arrays, values):
-        """The inverse of `state`."""
-        graphs, bridges = [], []
-        for g, rooted in enumerate(VARIANTS):
-            at, n_neighbors = f"{prefix}.{g}", values["neighbors"][g]
-            graphs.append(
-                [
-                    ViewGraph(
-                        rooted,
-                        arrays[f"{at}.{v}.mean"],
-                        arrays.get(f"{at}.{v}.axes"),
-                        arrays[f"{at}.{v}.anchors"],
-                        k,
-                    )
-                    for v, k in enumerate(n_neighbors)
-                ]
-            )
-            pairs = [
-                (u, v) for u in range(len(n_neighbors)) for v in range(len(n_neighbors))
-            ]
-            bridges.append(
-                Bridge(
-                    tuple(len(graph.anchors) for graph in graphs[-1]),
-                    arrays[f"{at}.weights"],
-                    arrays[f"{at}.agreement"],
-                    {(u, v): arrays[f"{at}.P{u}.{v}"] for u, v in pairs if u != v},
-                )
-            )
-        guard = None
-        if values["exponent"] is not None:
-            sums, counts = arrays[f"{prefix}.sums"], arrays[f"{prefix}.counts"]
-            guard = SizeTolerant(sums, counts, values["exponent"])
-        return cls(
-            BridgeGraphs(graphs),
-            JointGraph(bridges, values["mask_share"]),
-            arrays[f"{prefix}.values"],
-            arrays[f"{prefix}.W"],
-            values["time"],
-            values["n_samples"],
-            values["c"],
-            arrays[f"{prefix}.centers"],
-            guard,
-        )
-
 
 class LearntMixin:
     """Attributes, prediction and files of AnchorBridge, which this is mixed into."""
 
-    stability: Any
     component_views_: list
     objective_: np.ndarray
     view_names_: tuple
@@ -169,23 +90,23 @@ class LearntMixin:
         self.view_weights_ = np.zeros(n_views)
         self.view_agreement_ = np.eye(n_views)
         self.missingness_ = np.zeros((n_views, n_views))
-        self.stability_ = 0.0 if self.stability else None
         self._record(np.zeros(1), True)
 
     def _collect(self, component, evidence, share):
         """Put what one component says about its views into the attributes."""
         chosen = list(self.component_views_[len(self._learnt)])
         self._learnt.append(component)
+        shares = component.joint.shares
         weights = [bridge.weights for bridge in evidence.bridges]
-        self.view_weights_[chosen] = share * np.mean(weights, axis=0)
-        self.view_agreement_[np.ix_(chosen, chosen)] = evidence.agreement.mean(axis=0)
+        self.view_weights_[chosen] = share * np.average(weights, 0, shares)
+        agreement = np.average(evidence.agreement[:2], axis=0)
+        self.view_agreement_[np.ix_(chosen, chosen)] = agreement
         self.missingness_[np.ix_(chosen, chosen)] = evidence.missingness
-        self.objective_ += component.cut
-        if self.stability:
-            self.stability_ += share * evidence.stability
+        self.objective_ += component.spectrum.cut(component.c)
         if len(self._learnt) == 1:
-            self.singular_values_ = np.sqrt(component.values)
-            self.diffusion_time_ = component.time
+            values = component.spectrum.values
+            self.singular_values_ = np.sqrt(values)
+            self.diffusion_time_ = diffusion_time(values, effective_dimension(component.c))
 
     def _collect_centers(self):
         """Centres of all components, numbered one after the other."""
@@ -238,20 +159,16 @@ class LearntMixin:
 
     def _get_state(self):
         arrays: dict = {}
-        values = []
-        for i, component in enumerate(self._learnt):
-            own, plain = component.state(f"part{i}")
-            arrays |= own
-            values.append(plain)
-        return arrays, {"parts": values}
+        return arrays, {"version": _VERSION, "learnt": pack(self._learnt, arrays)}
 
     def _set_state(self, arrays, values):
+        if values.get("version") != _VERSION:
+            raise ValueError(
+                "the file holds an AnchorBridge of version 1, whose method is another; "
+                "fit the samples anew and save that model."
+            )
         self.component_views_ = [tuple(p) for p in self.component_views_]
-        self._learnt = [
-            ComponentModel.from_state(f"part{i}", arrays, plain)
-            for i, plain in enumerate(values["parts"])
-        ]
-        self._replicates = [self._learnt[0].graphs]
+        self._learnt = list(unpack(values["learnt"], arrays))
         self._set_samples(arrays, values)
 
 
@@ -275,3 +192,41 @@ def place_components(Y, mask, learnt, components, columns):
         inertia += float(np.square(X - component.centers[found]).sum(dtype=np.float64))
         first += component.c
     return labels, inertia
+
+
+_TYPES = {
+    cls.__name__: cls
+    for cls in (
+        *(Anchors, Bridge, BridgeGraphs, ComponentModel, Coordinates, JointGraph),
+        *(LearntMap, SizeTolerant, Spectrum, ViewGraphs),
+    )
+}
+
+
+def pack(value, arrays):
+    """What is learnt in JSON's types; arrays go to ``arrays`` under a number."""
+    if isinstance(value, np.ndarray):
+        arrays[f"learnt{len(arrays)}"] = value
+        return {"array": f"learnt{len(arrays) - 1}"}
+    if is_dataclass(value):
+        own = {f.name: pack(getattr(value, f.name), arrays) for f in fields(value)}
+        return {"type": type(value).__name__, "fields": own}
+    if isinstance(value, dict):
+        return {"items": [pack(item, arrays) for item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [pack(item, arrays) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def unpack(tree, arrays):
+    """The inverse of `pack`; lists become tuples."""
+    if isinstance(tree, list):
+        return tuple(unpack(item, arrays) for item in tree)
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree:
+        return arrays[tree["array"]]
+    if "items" in tree:
+        return dict(unpack(tree["items"], arrays))
+    own = {name: unpack(part, arrays) for name, part in tree["fields"].items()}
+    return _TYPES[tree["type"]](**own)
