@@ -68,12 +68,15 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
             anchor_model.check_survey(runner)
             rng = check_random_state(self.random_state)
             seeds = draw_seed(rng), draw_seed(rng)
+            learning = None
             for model in models:
                 model._remember(runner)
-                if model is models[0]:
-                    samples = model._learn_blocks(runner, seeds)
+                if learning is None:
+                    learning = model._learning_runner(runner, seeds[0])
+                    samples = model._learn_blocks(learning, seeds)
                 else:
-                    model._go_on_from(models[0], runner, samples)
+                    model._go_on_from(models[0], learning, samples)
+                model._place_others(learning, runner)
                 model._tell(runner)
         return models
 
