@@ -16,8 +16,6 @@ from imvc.methods.anchor_model import (
     Statistics,
     place_all,
     sample_runner,
-    solve_and_label,
-    total_statistics,
 )
 from imvc.scale import BlockSource, GraphRows, RunFolder, ThreadRunner, threaded_map
 
@@ -70,7 +68,7 @@ def update_model(model, Xs, mask):
         else:
             ids = np.concatenate([model.sample_ids_, ids])
         rows = learning.keep("graph", model._graphs, learning.blocks)
-        new = total_statistics(learning, rows, model._graphs.sizes)
+        new = model._statistics(learning, rows)
         samples = Samples(
             JoinedBlocks(old.rows, rows, len(old.starts) - 1),
             np.append(old.starts, old.starts[-1] + learning.source.starts[1:]),
@@ -115,7 +113,7 @@ def _solve_again(model, samples, ids, distance):
         model.sample_ids_, model.stage_seconds_ = ids, {}
         with np.errstate(divide="ignore", invalid="ignore"):
             model.drift_ = distance / model.anchor_distance_
-        solve_and_label(model, runner, samples, model._solve, model._cluster)
+        model._learn_again(runner, samples)
     model._samples = samples
     model._tell(runner)
 
@@ -172,6 +170,6 @@ def samples_from_state(model, arrays, values):
         names = [f"rows{i}.{j}" for j in range(2 + 3 * len(model._graphs.sizes))]
         rows[i] = GraphRows.from_arrays([arrays[name] for name in names])
     source = GraphRowsSource(rows, starts, model._schema, model._dtype)
-    found = total_statistics(ThreadRunner(source, map), rows, model._graphs.sizes)
+    found = model._statistics(ThreadRunner(source, map), rows)
     stand_for = values.get("stand_for")  # older files have none
     return Samples(rows, starts, found, tuple(values["seeds"]), stand_for=stand_for)

@@ -115,12 +115,12 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         """Learn from the samples of a surveyed runner and label them."""
 
     @abstractmethod
-    def _solve(self, runner, samples):
-        """Learn the Embedding from the statistics of the samples."""
+    def _learn_again(self, runner, samples):
+        """Learn from Samples, of which there are graph rows only, and label them."""
 
     @abstractmethod
-    def _cluster(self, runner, Y, seed):
-        """Find the clusters of the KeptRows of Y; sets ``cluster_centers_``."""
+    def _statistics(self, runner, rows):
+        """Statistics of GraphRows that are kept."""
 
     @abstractmethod
     def _embed_views(self):

@@ -202,6 +202,19 @@ class GraphRows:
         """Groups of samples with the same views."""
         return group_patterns(self.mask)
 
+    @classmethod
+    def stack(cls, parts):
+        """The rows of several blocks, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        graphs = [
+            tuple(np.concatenate(arrays) for arrays in zip(*own))
+            for own in zip(*(part.graphs for part in parts))
+        ]
+        nearest = [sum(own) for own in zip(*(part.nearest for part in parts))]
+        mask = np.concatenate([part.mask for part in parts])
+        return cls(mask, tuple(graphs), tuple(nearest))
+
     def select(self, chosen):
         """Some of the views, by number."""
         return GraphRows(

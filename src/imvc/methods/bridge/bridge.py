@@ -20,15 +20,13 @@ those included, is placed by one pass: features, graph rows, Y, cluster.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from imvc.kernels._kmeans import random_rows
 from imvc.methods import anchor_model
-from imvc.methods._base import warn_user
 from imvc.methods._parameters import AtLeastTwo, Count, estimator, positional
 from imvc.methods.bridge.components import Components, inhabited, view_components
 from imvc.methods.bridge.graphs import GraphRule
@@ -39,7 +37,6 @@ from imvc.methods.bridge.spectrum import diffused
 
 _Several = Annotated[Sequence[int] | np.ndarray, "array-like"]
 _MOST_CLUSTERS = 20  # of the candidates where none are given
-_ROWS_PER_CLUSTER = 200  # of the learning sample, at least
 
 
 @estimator
@@ -138,10 +135,10 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     partition: Literal["guarded", "unit"] = "guarded"
     mask_as_view: bool = False
     stability: bool = False
-    learn_sample: Count | None = 50_000
     n_anchors: AtLeastTwo | None = None
     n_neighbors: Count | None = None
     n_components: Count = 100
+    learn_sample: Count | None = 50_000
 
     _row_normalize = True
     _learnt_before_solving: ClassVar[set] = {
@@ -171,8 +168,11 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             return list(range(2, max(2, min(_MOST_CLUSTERS, n // 5)) + 1))
         return sorted({int(k) for k in np.atleast_1d(self.n_clusters)})
 
+    def _most_clusters(self, n):
+        return max(self._candidates(n))
+
     def _learn_blocks(self, runner, seeds):
-        views = self._learning_sample(runner, seeds[0])
+        views = runner.sample(None, seeds[0])
         self.overlap_ = runner.surveyed.overlap
         self.n_clusters_ = self._candidates(runner.n_samples)[0]
         found = view_components(self.overlap_, self.n_clusters_)
@@ -181,72 +181,55 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         self._start_attributes(runner.n_views)
         for i in range(len(components.views)):
             own = components.select(views, i)
+            c = min(self.n_clusters_, own.n_samples)
+            graphs, passes = self._learner(c, runner.map).learn(own, (seeds[0], i))
             share = own.n_samples / views.n_samples
-            self._learn_component(own, (seeds[0], i), seeds[1], share, runner.map)
+            self._round(graphs, passes, seeds[1], share, runner.map)
         self._collect_centers()
         self._warn_of_views()
-        with self._stage("placement"):
-            embed, width = self._embed_views()
-            embed = partial(embed, dtype=runner.dtype)
-            Y = runner.rows(
-                "embedding", embed, runner.blocks, width=width, dtype=runner.dtype
-            )
-            anchor_model.label_rows(self, runner, Y)
-        self.anchor_distance_ = np.full(runner.n_views, np.nan)
-        self.drift_ = np.ones(runner.n_views)
+        if len(components.views) == 1:
+            self._keep_samples(views, passes, seeds)
 
-    def _learning_sample(self, runner, seed):
-        n = runner.n_samples
-        size = n
-        if self.learn_sample is not None:
-            most = max(self._candidates(n))
-            size = max(self.learn_sample, _ROWS_PER_CLUSTER * most)
-        with self._stage("sample"):
-            if size >= n:
-                return runner.samples(np.arange(n))
-            return runner.samples(random_rows(n, size, np.random.RandomState(seed)))
-
-    def _learn_component(self, views, seed, kmeans_seed, share, map):
-        """All steps on views that shared samples join."""
-        c = min(self.n_clusters_, views.n_samples)
-        graphs, passes = self._learner(c, map).learn(views, seed)
-        with self._stage("kmeans"):
-            second = passes.second
-            X = diffused(second.U, second.spectrum.values, c)
-            centers, guard = unit_centers(X, c, self.n_init, kmeans_seed, map), None
-            if self.partition == "guarded" and 1 < c <= len(second.spectrum.values) + 1:
-                guard = guarded_partition(passes, centers, c, self.n_init, kmeans_seed, map)
-                sums, counts = sums_of(X, guard.assign(X[:, 1:]), c)
-                centers = sums / np.maximum(counts, 1)[:, None]
-        component = ComponentModel(
-            graphs,
-            second.joint,
-            second.spectrum,
-            c,
-            views.n_samples,
-            centers.astype(views.dtype),
-            guard,
-        )
-        self._collect(component, passes.evidence, share)
+    def _place_others(self, learning, runner):
+        """Place all samples as new ones are, those that were learnt from too."""
+        if hasattr(self, "_samples") and learning is not runner:
+            self._samples = replace(self._samples, stand_for=runner.n_samples)
+        anchor_model.place_all(self, runner)
 
     def _learner(self, c, map):
         steps = iter(range(1, 6))
+        rule = self.n_anchors, self.n_neighbors, self.n_components, self.anchor_sample
         return Learner(
-            GraphRule(
-                c,
-                self.n_anchors,
-                self.n_neighbors,
-                self.n_components,
-                self.anchor_sample,
-            ),
+            GraphRule(c, *rule),
             self.mask_as_view,
             map,
             self._stage,
             lambda cut: self._report(next(steps), cut),
         )
 
-    def _solve(self, runner, samples):
-        raise NotImplementedError
-
-    def _cluster(self, runner, Y, seed):
-        raise NotImplementedError
+    def _round(self, graphs, passes, seed, share, map):
+        """Step 8: the clusters of one component, from both of its passes."""
+        c, (values, U) = (
+            graphs.n_clusters,
+            (passes.second.spectrum.values, passes.second.U),
+        )
+        with self._stage("kmeans"):
+            X = diffused(U, values, c)
+            starts = {"n_init": self.n_init, "seed": seed, "map": map}
+            centers, guard = unit_centers(X, c, **starts), None
+            if self.partition == "guarded" and 1 < c <= len(values) + 1:
+                guard = guarded_partition(passes, centers, c, **starts)
+                sums, counts = sums_of(X, guard.assign(X[:, 1:]), c)
+                centers = sums / np.maximum(counts, 1)[:, None]
+            centers = centers.astype(self._dtype)
+        component = ComponentModel(
+            graphs,
+            passes.second.joint,
+            passes.second.spectrum,
+            c,
+            len(X),
+            passes.r_squared,
+            centers,
+            guard,
+        )
+        self._collect(component, passes, share)

@@ -6,7 +6,7 @@ P_uv  transition from the anchors of u to the anchors of v
 
 import numpy as np
 
-from imvc.methods.bridge.agreement import FLOOR, agreement, reproducibility
+from imvc.methods.bridge.agreement import FLOOR, reproducibility
 from imvc.methods.bridge.joint import Bridge
 
 _EPSILON = 1e-6  # share of the view's mean in a bridge: no row of P_uv is empty
@@ -36,7 +36,8 @@ def junk_gate(kinds, a, overlap, c):
     gamma = 2.0
     if pairs.any():
         surplus = [
-            (own - 3 * np.sqrt(2) / np.maximum(overlap - 1, 1))[pairs].max() for own in a
+            (own - 3 * np.sqrt(2) / np.maximum(overlap - 1, 1))[pairs].max()
+            for own in a
         ]
         best = max(surplus) if V == 2 else min(surplus)
         gamma = 2 * float(np.clip((0.03 - best) / 0.02, 0, 1))

@@ -123,11 +123,14 @@ class BridgeGraphs:
     """The graphs of all views: a block function that knows no training sample."""
 
     views: list  # ViewGraphs
+    n_clusters: int  # that they were made for
 
     @property
     def sizes(self):
         """Anchors of every kind and view, kind by kind."""
-        return tuple(len(a) for kind in zip(*(g.anchors for g in self.views)) for a in kind)
+        return tuple(
+            len(a) for kind in zip(*(g.anchors for g in self.views)) for a in kind
+        )
 
     def __call__(self, views):
         """GraphRows of a block of samples, one kind after the other."""

@@ -1,8 +1,8 @@
 """Step 7 of AnchorBridge: every view learns to predict the consensus of pass 1.
 
-    x_i  plain and rooted coordinates of a sample in the view, side by side
-    y_i  its unit row of step 6       om_i  share of the evidence that it was seen in
-    l_i  leave-one-out prediction of y_i by ridge regression: the learnt features
+x_i  plain and rooted coordinates of a sample in the view, side by side
+y_i  its unit row of step 6       om_i  share of the evidence that it was seen in
+l_i  leave-one-out prediction of y_i by ridge regression: the learnt features
 """
 
 from dataclasses import dataclass

@@ -3,13 +3,16 @@
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import assign
+from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import warn_user
+from imvc.methods.anchor_model import Samples, Statistics, fresh_distance, label_rows
 from imvc.methods.bridge.components import Components, side_by_side
 from imvc.methods.bridge.graphs import (
     Anchors,
@@ -17,6 +20,7 @@ from imvc.methods.bridge.graphs import (
     Coordinates,
     LearntMap,
     ViewGraphs,
+    add_kind,
 )
 from imvc.methods.bridge.joint import Bridge, JointGraph
 from imvc.methods.bridge.rounding import SizeTolerant
@@ -26,6 +30,7 @@ from imvc.methods.bridge.spectrum import (
     diffusion_time,
     effective_dimension,
 )
+from imvc.scale import GraphRows, ThreadRunner, ViewsSource
 
 _VERSION = 2  # of the method; models of another one mean something else
 _WARN_MISSINGNESS = 0.1
@@ -45,6 +50,8 @@ class ComponentModel:
     c : int
     n_learnt : int
         Learning samples.
+    r_squared : ndarray of shape (V,)
+        How well every view predicts the consensus of pass 1.
     centers : ndarray of shape (c, 1 + K)
         Of the clusters' unit rows.
     guard : SizeTolerant or None
@@ -56,6 +63,7 @@ class ComponentModel:
     spectrum: Spectrum
     c: int
     n_learnt: int
+    r_squared: np.ndarray
     centers: np.ndarray
     guard: SizeTolerant | None
 
@@ -76,24 +84,57 @@ class ComponentModel:
         return assign(X, self.centers)[0]
 
 
+@dataclass(frozen=True)
+class KeptGraphs:
+    """Graph rows as a model keeps them of samples: three kinds, and the last again.
+
+    Samples that were learnt from have two rows of the learnt kind, one from a
+    prediction that leaves them out, to solve from, and one as new samples have it.
+    """
+
+    graphs: BridgeGraphs
+
+    @property
+    def sizes(self):
+        sizes = self.graphs.sizes
+        return (*sizes, *sizes[-len(self.graphs.views) :])
+
+    def __call__(self, views):
+        rows, V = self.graphs(views), views.n_views
+        return rows.select([*range(3 * V), *range(2 * V, 3 * V)])
+
+
+def embed_kept(rows, component, dtype):
+    """Y of samples by their kept graph rows."""
+    V = len(component.graphs.views)
+    return component.embed(rows.select([*range(2 * V), *range(3 * V, 4 * V)]), dtype)
+
+
 class LearntMixin:
     """Attributes, prediction and files of AnchorBridge, which this is mixed into."""
 
     component_views_: list
     objective_: np.ndarray
     view_names_: tuple
+    stability: Any
+    _learner: Any
     _record: Any
+    _round: Any
     _set_samples: Any
+    _stage: Any
 
     def _start_attributes(self, n_views):
         self._learnt = []
         self.view_weights_ = np.zeros(n_views)
         self.view_agreement_ = np.eye(n_views)
         self.missingness_ = np.zeros((n_views, n_views))
+        self.anchor_distance_ = np.full(n_views, np.nan)
+        self.drift_ = np.ones(n_views)
         self._record(np.zeros(1), True)
 
-    def _collect(self, component, evidence, share):
+    def _collect(self, component, passes, share):
         """Put what one component says about its views into the attributes."""
+        evidence = passes.evidence
         chosen = list(self.component_views_[len(self._learnt)])
         self._learnt.append(component)
         shares = component.joint.shares
@@ -102,11 +143,15 @@ class LearntMixin:
         agreement = np.average(evidence.agreement[:2], axis=0)
         self.view_agreement_[np.ix_(chosen, chosen)] = agreement
         self.missingness_[np.ix_(chosen, chosen)] = evidence.missingness
+        plain = passes.rows.nearest[: len(chosen)]
+        self.anchor_distance_[chosen] = [fresh_distance(nearest) for nearest in plain]
         self.objective_ += component.spectrum.cut(component.c)
         if len(self._learnt) == 1:
             values = component.spectrum.values
             self.singular_values_ = np.sqrt(values)
-            self.diffusion_time_ = diffusion_time(values, effective_dimension(component.c))
+            self.diffusion_time_ = diffusion_time(
+                values, effective_dimension(component.c)
+            )
 
     def _collect_centers(self):
         """Centres of all components, numbered one after the other."""
@@ -135,6 +180,47 @@ class LearntMixin:
                 f"predicts where {self.view_names_[v]!r} is observed (missingness_ "
                 f"{self.missingness_[u, v]:.2f}); clusters may follow what is missing.",
             )
+
+    @property
+    def _graphs(self):
+        """How `update` makes graph rows of new samples."""
+        return KeptGraphs(self._learnt[0].graphs)
+
+    def _keep_samples(self, views, passes, seeds):
+        """Keep the graph rows of the learning samples: `update` solves from them."""
+        placed = self._graphs(views)
+        V = views.n_views
+        last = [(*g, own) for g, own in zip(placed.graphs[-V:], placed.nearest[-V:])]
+        rows = {0: add_kind(passes.rows, last)}
+        runner = ThreadRunner(ViewsSource(views, views.n_samples), map)
+        starts = runner.source.starts
+        self._samples = Samples(rows, starts, self._statistics(runner, rows), seeds)
+
+    def _statistics(self, runner, rows):
+        # What is solved is solved from the rows themselves.
+        nearest = runner.total(None, attrgetter("nearest"), rows)
+        return Statistics(PatternGrams(self._graphs.sizes, {}), nearest)
+
+    def _learn_again(self, runner, samples):
+        (old,), V = self._learnt, runner.n_views
+        rows = GraphRows.stack([samples.rows[i] for i in range(runner.n_blocks)])
+        self.overlap_ = runner.surveyed.overlap
+        self._start_attributes(V)
+        passes = self._learner(old.c, runner.map).solve(
+            rows.select(range(3 * V)), old.graphs.sizes, old.r_squared
+        )
+        self._round(old.graphs, passes, samples.seeds[1], 1.0, runner.map)
+        self._collect_centers()
+        self._warn_of_views()
+        if self.stability:  # other anchors never saw the old samples
+            self.stability_, self.cluster_stability_ = np.nan, np.full(old.c, np.nan)
+        (new,) = self._learnt
+        with self._stage("placing"):
+            embed = partial(embed_kept, component=new, dtype=runner.dtype)
+            Y = runner.rows(
+                "embedding", embed, samples.rows, width=new.dim, dtype=runner.dtype
+            )
+            label_rows(self, runner, Y)
 
     @property
     def _columns(self):

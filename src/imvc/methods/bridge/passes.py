@@ -153,7 +153,7 @@ class Learner:
             ViewGraphs(tuple(own), tuple(joined), prediction.map)
             for own, *joined, prediction in zip(coordinates, *anchors, chosen, found)
         ]
-        return BridgeGraphs(views), passes
+        return BridgeGraphs(views, self.c), passes
 
     def solve(self, rows, sizes, r_squared):
         """Both passes from the graph rows of all kinds; anchors and maps are given."""

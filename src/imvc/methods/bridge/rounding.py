@@ -140,7 +140,9 @@ class Ascents:
 
     @property
     def unit_value(self):
-        return SizeTolerant.of(self.X, self.unit, self.c, _exponent(self.c, 0.4)).value()
+        return SizeTolerant.of(
+            self.X, self.unit, self.c, _exponent(self.c, 0.4)
+        ).value()
 
     def compare(self):
         """Plain start minus unit start: a stricter F_a, and the block-model score."""

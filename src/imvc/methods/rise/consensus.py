@@ -20,8 +20,16 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
     embedding_dim: Any
     _dim: Any
     _join_to: Any
+    _solve: Any
+    _cluster: Any
 
     _learnt_before_solving: ClassVar[set] = {"anchors_"}
+
+    def _learn_again(self, runner, samples):
+        anchor_model.solve_and_label(self, runner, samples, self._solve, self._cluster)
+
+    def _statistics(self, runner, rows):
+        return anchor_model.total_statistics(runner, rows, self._graphs.sizes)
 
     def _embed_views(self):
         if self.graph == "full":
