@@ -425,7 +425,9 @@ class ThreadRunner(Runner):
             if folder is None:
                 return merge(self._pass(name, fill, [range(self.n_blocks)]))
             with folder.writing(self._prefix + name, kept) as reached:
-                for summary in self._pass(name, fill, [range(self.n_blocks)], reached.n):
+                for summary in self._pass(
+                    name, fill, [range(self.n_blocks)], reached.n
+                ):
                     reached.add(summary)
             return reached.total
 
