@@ -193,8 +193,9 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         """Place all samples of a runner, if only a sample of them was learnt from."""
         if learning is runner:
             return
-        if hasattr(self, "_samples"):
-            self._samples = replace(self._samples, stand_for=runner.n_samples)
+        kept = vars(self).get("_samples")
+        if kept is not None:
+            self._samples = replace(kept, stand_for=runner.n_samples)
         place_all(self, runner)
 
     def update(self, Xs, *, mask=None):

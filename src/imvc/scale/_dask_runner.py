@@ -98,7 +98,8 @@ class DaskRunner(Runner):
         return Kept(self, make)
 
     def several_rows(self, name, function, *inputs, outputs):
-        starts, stacks = self.source.starts, [None] * len(outputs)
+        starts = self.source.starts
+        stacks: list = [None] * len(outputs)
         if name is not None and self.folder is not None:
             stacks = [
                 Stack(self.folder.path / f"{self._prefix}{own}.stack")

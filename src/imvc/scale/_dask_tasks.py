@@ -59,7 +59,8 @@ def total_piece(job, order, *local):
 def rows_piece(job, order, *local):
     """``(rows of every block, ..., sum of the summaries)``."""
     job, (first, items) = unpack(job), unpack(order)
-    kept, summaries = tuple([] for _ in job.dtypes), []
+    kept: list = [[] for _ in job.dtypes]
+    summaries = []
     for (i,), (*found, summary) in zip(items, _results(job, (first, items), local)):
         for own, rows, stack, dtype in zip(kept, found, job.stacks, job.dtypes):
             own.append(np.asarray(rows, dtype))
