@@ -43,8 +43,6 @@ class Evidence:
     ----------
     bridges : list of Bridge, one per kind
     agreement : list of ndarrays (V, V), one per kind
-    cuts : list of float
-        Relaxed normalised cut of each kind's views, weighted.
     missingness : ndarray of shape (V, V)
     gate : ndarray of shape (V,)
         Factor of the view weights where no pair of views agrees.
@@ -52,7 +50,6 @@ class Evidence:
 
     bridges: list
     agreement: list
-    cuts: list
     missingness: np.ndarray
     gate: np.ndarray
 
@@ -64,7 +61,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass leaves: the joint graph, its spectrum, the learning samples in it."""
+    """What one pass leaves of the learning samples."""
 
     joint: JointGraph
     spectrum: Spectrum
@@ -102,14 +99,15 @@ class Learner:
     map : callable
         Like the built-in; a threaded one does views side by side.
     stage, report : callable
-        Of the estimator: a context that names what is done; ``report(step, cut)``.
+        A context that names what is done, and what is told the relaxed normalised cuts
+        of plain and rooted features, their joint graph, learnt features, and all.
     """
 
     rule: Any
     mask_as_view: bool
     map: Any
     stage: Any = nullcontext
-    report: Any = None
+    report: Any = float
 
     @property
     def c(self):
@@ -165,60 +163,54 @@ class Learner:
     def first_pass(self, rows, sizes):
         """Steps 3 to 6 on plain and rooted features."""
         with self.stage("first pass"):
-            V, n, c = len(sizes[0]), rows.n_samples, self.c
+            V, c = len(sizes[0]), self.c
             mask = rows.mask[:, :V]
-            overlap = mask.T.astype(np.int64) @ mask
             kinds = [
                 KindGraphs.of(rows, kind, own, c, self.map)
                 for kind, own in enumerate(sizes)
             ]
             a = [agreement(graphs, c) for graphs in kinds]
-            evidence = Evidence(
-                *([], a, []),
-                np.mean([missingness(graphs, mask, c) for graphs in kinds], axis=0),
-                junk_gate(kinds, a, overlap, c),
-            )
-            for graphs, own, a_kind in zip(kinds, sizes, a):
-                self._weigh(evidence, graphs, own, a_kind, evidence.gate, n)
-            found = self._joint(rows.select(range(2 * V)), evidence, (0.5, 0.5))
+            overlap = mask.T.astype(np.int64) @ mask
+            gate = junk_gate(kinds, a, overlap, c)
+            bridges = [
+                self._bridge(graphs, own, a_kind, gate)
+                for graphs, own, a_kind in zip(kinds, sizes, a)
+            ]
+            absent = np.mean([missingness(own, mask, c) for own in kinds], axis=0)
+            evidence = Evidence(bridges, a, absent, gate)
+            found = self._joint(rows.select(range(2 * V)), evidence, (1 / 2, 1 / 2))
         return evidence, found
 
     def second_pass(self, rows, sizes, r_squared, evidence, first):
         """Steps 3 to 6 on all three kinds."""
         with self.stage("second pass"):
-            n, c = rows.n_samples, self.c
-            graphs = KindGraphs.of(rows, LEARNT, sizes, c, self.map)
-            a = agreement(graphs, c)
+            graphs = KindGraphs.of(rows, LEARNT, sizes, self.c, self.map)
+            a = agreement(graphs, self.c)
+            quality = evidence.gate * np.clip(r_squared / _USEFUL, 0.01, 1)
+            bridge = self._bridge(graphs, sizes, a, quality)
             evidence = replace(
                 evidence,
-                bridges=list(evidence.bridges),
+                bridges=[*evidence.bridges, bridge],
                 agreement=[*evidence.agreement, a],
-                cuts=list(evidence.cuts),
             )
-            quality = evidence.gate * np.clip(r_squared / _USEFUL, 0.01, 1)
-            self._weigh(evidence, graphs, sizes, a, quality, n)
             second = self._joint(rows, evidence, _SHARES)
         return Passes(rows, r_squared, evidence, first, second)
 
-    def _weigh(self, evidence, graphs, sizes, a, quality, n):
-        """Add the weights and bridges of one kind."""
+    def _bridge(self, graphs, sizes, a, quality):
+        """Steps 3 and 4 for one kind: weights and bridges."""
         w = view_weights(a, graphs.sharpness(self.c), quality)
-        evidence.bridges.append(build_bridge(graphs, sizes, a, w, n))
         cuts = [self.c - 1 - s[: self.c - 1].sum() for s in graphs.values]
-        evidence.cuts.append(float(w @ cuts))
-        self._tell(evidence.cuts[-1])
+        self.report(float(w @ cuts))
+        return build_bridge(graphs, sizes, a, w)
 
     def _joint(self, rows, evidence, shares):
+        """Steps 5 and 6."""
         omega = mask_share(evidence.missingness) if self.mask_as_view else 0.0
-        joint = JointGraph(list(evidence.bridges), shares, omega)
+        joint = JointGraph(evidence.bridges, shares, omega)
         spectrum = joint_spectrum(joint, rows, 4 * self.c)
         U = joint.embed(rows, spectrum.W, 1 / np.sqrt(rows.n_samples), np.float64)
-        self._tell(spectrum.cut(self.c))
+        self.report(spectrum.cut(self.c))
         return Pass(joint, spectrum, U)
-
-    def _tell(self, cut):
-        if self.report is not None:
-            self.report(cut)
 
 
 def mask_share(missing):
