@@ -491,7 +491,7 @@ def test_stability_does_not_change_the_labels(data, model):
 
 @pytest.mark.parametrize("c", [3, 5])
 def test_the_planted_number_of_clusters_is_suggested(c, seed, tmp_path):
-    data = make_views(200, (10, 14, 8), c, incomplete=0.3, random_state=seed)
+    data = make_views(500, (10, 14, 8), c, incomplete=0.3, random_state=seed)
     model = AnchorBridge(range(2, 9), random_state=seed).fit(data.Xs, mask=data.mask)
     assert model.n_clusters_ == c == model.candidates_[0].k
     assert model.evidence_ == "strong"

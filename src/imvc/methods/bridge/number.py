@@ -61,7 +61,10 @@ class Space:
 
 @dataclass(frozen=True)
 class Reruns:
-    """The joint graph of some samples under several anchor seeds."""
+    """The joint graph of some samples under several anchor seeds.
+
+    That of pass 1: learnt features make even noise come back.
+    """
 
     views: IncompleteViews  # of the rows that are compared
     spaces: list
@@ -74,10 +77,11 @@ class Reruns:
             views = views.select(random_rows(views.n_samples, _SAMPLES, rng))
         few = random_rows(views.n_samples, min(views.n_samples, _COMPARED), rng)
         found = learn_features(views, learner.rule, seed, learner.map)
-        coordinates, F = zip(*found)
+        F = [features for _, features in found]
         spaces = []
         for a in range(_ANCHOR_SEEDS):
-            own = learner.learn_from(views.mask, coordinates, F, (*seed, a))[1].second
+            rows, anchors = learner.join(views.mask, F, (*seed, a))
+            own = learner.first_pass(rows, [[*map(len, kind)] for kind in anchors])[1]
             spaces.append(Space(own.U[few], own.spectrum.values))
         return cls(views.select(few), spaces)
 

@@ -115,21 +115,10 @@ class Learner:
 
     def learn(self, views, seed):
         """Graphs and both passes from the views of the learning samples."""
+        mask = views.mask
         with self.stage("features"):
             coordinates, F = zip(*learn_features(views, self.rule, seed, self.map))
-        return self.learn_from(views.mask, coordinates, F, seed)
-
-    def learn_from(self, mask, coordinates, F, seed):
-        """`learn` from features; ``F[v]`` holds both kinds of view v."""
-        with self.stage("graphs"):
-            anchors, kinds = [], []
-            for kind, own in enumerate(zip(*F)):
-                chosen, graphs = zip(
-                    *choose_anchors(own, kind, self.rule, seed, self.map)
-                )
-                anchors.append(chosen)
-                kinds.append(graphs)
-            rows = stack_kinds(mask, kinds)
+        rows, anchors = self.join(mask, F, seed)
         evidence, first = self.first_pass(rows, [_sizes(kind) for kind in anchors])
         with self.stage("learnt features"):
             Y = diffused(first.U, first.spectrum.values, self.c).astype(F[0][0].dtype)
@@ -140,18 +129,25 @@ class Learner:
                 return predict_consensus(F[v], Y[seen], omega[seen])
 
             found = list(self.map(predict, range(len(F))))
-            learnt = [own.features for own in found]
-            chosen, graphs = zip(
-                *choose_anchors(learnt, LEARNT, self.rule, seed, self.map)
-            )
+            learnt, graphs = self._join_kind([p.features for p in found], LEARNT, seed)
             rows = add_kind(rows, graphs)
-        r_squared = np.array([own.r_squared for own in found])
-        passes = self.second_pass(rows, _sizes(chosen), r_squared, evidence, first)
+        r_squared = np.array([prediction.r_squared for prediction in found])
+        passes = self.second_pass(rows, _sizes(learnt), r_squared, evidence, first)
         views = [
-            ViewGraphs(tuple(own), tuple(joined), prediction.map)
-            for own, *joined, prediction in zip(coordinates, *anchors, chosen, found)
+            ViewGraphs(own, joined, prediction.map)
+            for own, *joined, prediction in zip(coordinates, *anchors, learnt, found)
         ]
         return BridgeGraphs(views, self.c), passes
+
+    def join(self, mask, F, seed):
+        """Step 2: GraphRows of plain and rooted features, and the anchors by kind."""
+        with self.stage("graphs"):
+            found = [self._join_kind(own, g, seed) for g, own in enumerate(zip(*F))]
+            anchors, kinds = zip(*found)
+            return stack_kinds(mask, kinds), anchors
+
+    def _join_kind(self, F, kind, seed):
+        return zip(*choose_anchors(F, kind, self.rule, seed, self.map))
 
     def solve(self, rows, sizes, r_squared):
         """Both passes from the graph rows of all kinds; anchors and maps are given."""
