@@ -49,7 +49,7 @@ def predict_consensus(F, Y, omega):
     e = np.maximum(e, 0)
     A = Q.T @ (weighted.T @ Y)
     XQ = X @ Q.astype(X.dtype)
-    unit = max(e.mean(), np.finfo(np.float64).tiny)
+    unit = e.mean() or 1.0  # a view whose rows are all the same has nothing to say
     every = -(-len(X) // _COMPARED_ROWS)
     few = XQ[::every], Y[::every], om[::every]
     losses = [_left_out(*few, e, A, unit * p)[1] for p in _PENALTIES]
