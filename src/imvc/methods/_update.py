@@ -1,7 +1,7 @@
 """More samples for a fitted anchor model, and model files that can take them.
 
-A fitted model keeps the graph rows of its samples; those of new samples join them, and
-everything after the graphs is solved anew.
+A fitted model keeps the graph rows of the samples that it was learnt from, all or some;
+those of new samples join them, and everything after the graphs is solved anew.
 """
 
 from tempfile import TemporaryDirectory
@@ -14,8 +14,8 @@ from imvc.methods._base import warn_user
 from imvc.methods.anchor_model import (
     Samples,
     Statistics,
-    solve_and_label,
-    total_statistics,
+    place_all,
+    sample_runner,
 )
 from imvc.scale import BlockSource, GraphRows, RunFolder, ThreadRunner, threaded_map
 
@@ -57,23 +57,45 @@ class JoinedBlocks:
 def update_model(model, Xs, mask):
     """`AnchorClusterer.update`."""
     check_is_fitted(model)
-    old = kept_samples(model)
+    old, drawn = kept_samples(model), None
     with model._runner(Xs, mask, like=model._schema) as runner:
-        rows = runner.keep("graph", model._graphs, runner.blocks)
-        new = total_statistics(runner, rows, model._graphs.sizes)
+        learning, ids = runner, runner.sample_ids
+        if old.stand_for is not None:
+            drawn = old.stand_for + runner.n_samples
+            learning = _share_of(runner, old)
+        elif model.sample_ids_ is None or ids is None:
+            ids = None
+        else:
+            ids = np.concatenate([model.sample_ids_, ids])
+        rows = learning.keep("graph", model._graphs, learning.blocks)
+        new = model._statistics(learning, rows)
         samples = Samples(
             JoinedBlocks(old.rows, rows, len(old.starts) - 1),
-            np.append(old.starts, old.starts[-1] + runner.source.starts[1:]),
+            np.append(old.starts, old.starts[-1] + learning.source.starts[1:]),
             Statistics(*add_results(old.statistics, new)),
             old.seeds,
-            (*old.folders, runner.folder),
+            (*old.folders, learning.folder),
+            drawn,
         )
-        ids = None
-        if model.sample_ids_ is not None and runner.sample_ids is not None:
-            ids = np.concatenate([model.sample_ids_, runner.sample_ids])
-    distance = [mean_distance(nearest) for nearest in new.nearest[: model.n_views_in_]]
-    _solve_again(model, samples, ids, np.array(distance))
+        views = new.nearest[: model.n_views_in_]
+        distance = np.array([mean_distance(nearest) for nearest in views])
+        _solve_again(model, samples, ids, distance)
+        if drawn is not None:
+            place_all(model, runner)
+            warn_user(
+                "this model was learnt from a sample (learn_sample), so labels_ and "
+                "embedding_ are now those of the new samples only; predict gives "
+                "those of the old ones.",
+            )
+    _warn_of_drift(model)
     return model
+
+
+def _share_of(runner, old):
+    """A runner over as large a share of new samples as was learnt from of the old."""
+    runner.survey()
+    share = old.starts[-1] / old.stand_for
+    return sample_runner(runner, max(1, round(share * runner.n_samples)), old.seeds[0])
 
 
 def _solve_again(model, samples, ids, distance):
@@ -91,10 +113,9 @@ def _solve_again(model, samples, ids, distance):
         model.sample_ids_, model.stage_seconds_ = ids, {}
         with np.errstate(divide="ignore", invalid="ignore"):
             model.drift_ = distance / model.anchor_distance_
-        solve_and_label(model, runner, samples, model._solve, model._cluster)
+        model._learn_again(runner, samples)
     model._samples = samples
     model._tell(runner)
-    _warn_of_drift(model)
 
 
 def _warn_of_drift(model):
@@ -135,7 +156,11 @@ def samples_to_state(samples):
         for i in range(len(samples.starts) - 1)
         for j, array in enumerate(samples.rows[i].to_arrays())
     }
-    return arrays, {"seeds": list(samples.seeds), "starts": samples.starts.tolist()}
+    return arrays, {
+        "seeds": list(samples.seeds),
+        "starts": samples.starts.tolist(),
+        "stand_for": samples.stand_for,
+    }
 
 
 def samples_from_state(model, arrays, values):
@@ -145,5 +170,6 @@ def samples_from_state(model, arrays, values):
         names = [f"rows{i}.{j}" for j in range(2 + 3 * len(model._graphs.sizes))]
         rows[i] = GraphRows.from_arrays([arrays[name] for name in names])
     source = GraphRowsSource(rows, starts, model._schema, model._dtype)
-    found = total_statistics(ThreadRunner(source, map), rows, model._graphs.sizes)
-    return Samples(rows, starts, found, tuple(values["seeds"]))
+    found = model._statistics(ThreadRunner(source, map), rows)
+    stand_for = values.get("stand_for")  # older files have none
+    return Samples(rows, starts, found, tuple(values["seeds"]), stand_for=stand_for)

@@ -3,9 +3,11 @@
     graph rows of every block -> statistics, added up -> solution, free of n
     -> embedding of every block -> k-means by sums over blocks -> labels
 
-Two passes over the samples and a small problem between them. This is the only meeting
-of methods and runners: a method hands in pure functions, `imvc.scale` brings them to
-the blocks, whether these are in memory, in files or on a cluster.
+Two passes over the samples and a small problem between them. With a learning sample
+both are passes over that sample, in memory, and one more then places all samples as if
+they were new. This is the only meeting of methods and runners: a method hands in pure
+functions, `imvc.scale` brings them to the blocks, whether these are in memory, in
+files or on a cluster.
 """
 
 import hashlib
@@ -13,7 +15,7 @@ import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,12 +29,19 @@ from imvc.methods._base import InductiveMixin, MultiViewClusterer, draw_seed, wa
 from imvc.methods._parameters import Count, MemorySize, PathLike, estimator
 from imvc.methods.persistence import write_model
 from imvc.metrics import pattern_leakage_of
-from imvc.scale import BlockProgress, open_runner, row_statistics
+from imvc.scale import (
+    BlockProgress,
+    ThreadRunner,
+    ViewsSource,
+    open_runner,
+    row_statistics,
+)
 from imvc.views import group_patterns
 
 _NOT_IN_PLAN = ("n_jobs", "verbose", "callback", "work_dir", "memory_budget")
 _FEW_SAMPLES = 5  # per anchor
 _ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing
+_ROWS_PER_CLUSTER = 200  # of a learning sample, at least
 
 
 class Statistics(NamedTuple):
@@ -51,6 +60,7 @@ class Samples:
     statistics: Statistics
     seeds: tuple  # of anchors and of k-means
     folders: tuple = ()  # RunFolder or None: keep temporary folders alive
+    stand_for: int | None = None  # all samples that these were drawn of; None: no draw
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,10 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
     anchor_sample : int or None, default=5000
         Rows per view that k-means anchors are sought on, and at least 20 for each of
         them; None: all rows. Anchors only have to cover the data.
+    learn_sample : int or None, default=None
+        Samples that everything is learnt from, drawn by missing pattern and held in
+        memory, at least 200 for each cluster; all samples are then placed by what was
+        learnt, in one pass, as `predict` does. None: learn from all samples.
     memory_budget : int or str, optional
         Bound on the working memory of a fit on files, such as ``"1GiB"``.
     work_dir : path-like, optional
@@ -89,6 +103,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
     """
 
     anchor_sample: Count | None = 5_000
+    learn_sample: Count | None = None
     memory_budget: MemorySize = None
     work_dir: PathLike = None
     n_jobs: int | None = None
@@ -100,12 +115,12 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         """Learn from the samples of a surveyed runner and label them."""
 
     @abstractmethod
-    def _solve(self, runner, samples):
-        """Learn the Embedding from the statistics of the samples."""
+    def _learn_again(self, runner, samples):
+        """Learn from Samples, of which there are graph rows only, and label them."""
 
     @abstractmethod
-    def _cluster(self, runner, Y, seed):
-        """Find the clusters of the KeptRows of Y; sets ``cluster_centers_``."""
+    def _statistics(self, runner, rows):
+        """Statistics of GraphRows that are kept."""
 
     @abstractmethod
     def _embed_views(self):
@@ -151,13 +166,46 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         with self._stage("survey"):
             check_survey(runner)
         seeds = runner.resume("seeds", lambda: (draw_seed(rng), draw_seed(rng)))
-        self._learn_blocks(runner, seeds)
+        learning = self._learning_runner(runner, seeds[0])
+        self._learn_blocks(learning, seeds)
+        self._place_others(learning, runner)
+
+    def _learns_from_all(self, n):
+        """Whether ``n`` samples are few enough to learn from all of them."""
+        return self.learn_sample is None or n <= self._n_learnt(n)
+
+    def _n_learnt(self, n):
+        """Size of a learning sample, given the number of samples."""
+        return max(self.learn_sample, _ROWS_PER_CLUSTER * self._most_clusters(n))
+
+    def _most_clusters(self, n):
+        """The largest number of clusters that ``n`` samples may be cut into."""
+        return self.n_clusters
+
+    def _learning_runner(self, runner, seed):
+        """The runner itself, or one over a learning sample of its samples."""
+        if self._learns_from_all(runner.n_samples):
+            return runner
+        with self._stage("sample"):
+            return sample_runner(runner, self._n_learnt(runner.n_samples), seed)
+
+    def _place_others(self, learning, runner):
+        """Place all samples of a runner, if only a sample of them was learnt from."""
+        if learning is runner:
+            return
+        kept = vars(self).get("_samples")
+        if kept is not None:
+            self._samples = replace(kept, stand_for=runner.n_samples)
+        place_all(self, runner)
 
     def update(self, Xs, *, mask=None):
         """Add samples to a fitted model: anchors stay, everything else is solved anew.
 
         The result is that of a fit on all samples, old ones first, with these anchors.
-        ``drift_`` tells whether the anchors still cover the new samples.
+        A model that was learnt from a sample keeps no more than that: a share of the
+        new samples joins it, and ``labels_`` are those of the new samples only, while
+        `predict` has those of the old ones. ``drift_`` tells whether the anchors still
+        cover the new samples.
 
         Parameters
         ----------
@@ -213,13 +261,15 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             )
 
     def _predict(self, Xs, mask):
-        embed, place = self._embed_views()[0], self._place()
+        embed, _ = self._embed_views()
         with self._runner(Xs, mask, like=self._schema) as runner:
-            predict = partial(
-                predict_block, embed=embed, place=place, dtype=runner.dtype
-            )
-            labels, _ = runner.rows_and_total(
-                "labels", predict, runner.blocks, width=None, dtype=np.int64
+            rule = {"embed": embed, "place": self._place(), "dtype": runner.dtype}
+            labels = runner.rows(
+                "labels",
+                partial(predict_block, **rule),
+                runner.blocks,
+                width=None,
+                dtype=np.int64,
             )
             return runner.array(labels)
 
@@ -316,6 +366,32 @@ def label_rows(estimator, runner, Y):
     estimator.pattern_leakage_ = leakage_of(table)
 
 
+def place_all(estimator, runner):
+    """Place all samples of a runner by what was learnt, in one pass, as new ones are.
+
+    Sets embedding, labels, inertia and leakage.
+    """
+    embed, width = estimator._embed_views()
+    with estimator._stage("placing"):
+        rule = {"embed": embed, "place": estimator._place(), "dtype": runner.dtype}
+        (Y, labels), (inertia, table) = runner.several_rows(
+            "placing",
+            partial(place_block, **rule),
+            runner.blocks,
+            outputs={"embedding": (width, runner.dtype), "labels": (None, np.int64)},
+        )
+    estimator.embedding_, estimator.labels_ = runner.array(Y), runner.array(labels)
+    estimator.inertia_ = float(inertia)
+    estimator.pattern_leakage_ = leakage_of(table)
+
+
+def sample_runner(runner, size, seed):
+    """A surveyed runner in memory over ``size`` samples of another; None: all."""
+    learning = ThreadRunner(ViewsSource(runner.sample(size, seed)), runner.map)
+    learning.survey()
+    return learning
+
+
 def total_statistics(runner, rows, sizes):
     """Statistics of all blocks of GraphRows."""
     function = partial(block_statistics, sizes=sizes)
@@ -406,8 +482,14 @@ def nearest_center(Y, mask, centers, normalize):
     return labels, distances.sum(dtype=np.float64)
 
 
+def place_block(views, embed, place, dtype):
+    """``(Y, labels, summary)`` of samples, new or not; the summary of `label_block`."""
+    Y = embed(views, dtype=dtype)
+    return Y, *label_block(Y, views.mask, place)
+
+
 def predict_block(views, embed, place, dtype):
-    return place(embed(views, dtype=dtype), views.mask)
+    return place(embed(views, dtype=dtype), views.mask)[0]
 
 
 def label_block(Y, mask, place):

@@ -20,6 +20,7 @@ from imvc.scale._dask_tasks import (
     Stack,
     add_pairwise,
     collect_piece,
+    few_samples,
     join_lists,
     ranked_rows,
     rows_piece,
@@ -96,27 +97,45 @@ class DaskRunner(Runner):
 
         return Kept(self, make)
 
-    def rows_and_total(self, name, function, *inputs, width, dtype):
-        starts, stack = self.source.starts, None
+    def several_rows(self, name, function, *inputs, outputs):
+        starts = self.source.starts
+        stacks: list = [None] * len(outputs)
         if name is not None and self.folder is not None:
-            stack = Stack(self.folder.path / f"{self._prefix}{name}.stack")
-        items: Any = stack  # of an earlier run, where there is one
+            stacks = [
+                Stack(self.folder.path / f"{self._prefix}{own}.stack")
+                for own in outputs
+            ]
+        items: list = stacks  # of an earlier run, where there is one
 
         def work():
             nonlocal items
-            if stack is not None:
-                stack.prepare(starts, width, dtype)
-            job = Job(function, inputs, stack, np.dtype(dtype))
+            for stack, kind in zip(stacks, outputs.values()):
+                if stack is not None:
+                    stack.prepare(starts, *kind)
+            dtypes = [np.dtype(dtype) for _, dtype in outputs.values()]
+            job = Job(function, inputs, stacks, dtypes)
             part = _delayed(getitem)
-            pairs = self._tasks(name or "rows", rows_piece, job)
-            kept = self._pieces([part(pair, 0) for pair in pairs])
-            total = self._tree([part(pair, 1) for pair in pairs])
-            *futures, total = self._compute(name or "rows", [*kept, total])
-            items = Kept(self, lambda: futures, stack, width, dtype)
+            found = self._tasks(name or "rows", rows_piece, job)
+            kept = [
+                self._pieces([part(own, j) for own in found])
+                for j in range(len(outputs))
+            ]
+            total = self._tree([part(own, -1) for own in found])
+            kept, total = self._compute_all(name or "rows", kept, total)
+            items = [
+                Kept(self, partial(list, futures), stack, *kind)
+                for futures, stack, kind in zip(kept, stacks, outputs.values())
+            ]
             return self._wait(name or "rows", [total])[0]
 
         summary = self.resume(name, work)
-        return KeptRows(self, items, starts), summary
+        return [KeptRows(self, own, starts) for own in items], summary
+
+    def _compute_all(self, label, lists, total):
+        """Futures of several lists of tasks and of one task, in one graph."""
+        *futures, total = self._compute(label, [*join_lists(lists), total])
+        found = iter(futures)
+        return [[next(found) for _ in own] for own in lists], total
 
     def array(self, rows):
         import dask.array as da
@@ -142,6 +161,11 @@ class DaskRunner(Runner):
         pick = partial(take_ranked, starts=base.starts, about=base.about, v=v)
         chunks = ArrayTasks(partial(base.chunk, v))  # of this view only
         return self.collect(pick, self.masks, chunks, range(self.n_blocks), at=at)
+
+    def take_samples(self, at):
+        if dask_base(self.source) is None:
+            return super().take_samples(at)
+        return self.collect(few_samples, self.blocks, at=at)
 
     def _tasks(self, label, task, job, at=None):
         """Delayed results of a job, one per piece; per block where chunks come in."""

@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
 from imvc.scale._source import GraphRows
-from imvc.views import IncompleteViews
+from imvc.views import IncompleteViews, stack_samples
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Job:
 
     function: Any
     inputs: tuple  # indexed by the number of the block; None: they come with the task
-    stack: Any = None  # where rows are written
-    dtype: Any = None  # of the rows
+    stacks: Any = ()  # where each of the rows are written, or None
+    dtypes: Any = ()  # of each of the rows
 
     def call(self, i, first, local, *more):
         """The function of block ``i`` of a piece that starts at block ``first``."""
@@ -57,16 +57,17 @@ def total_piece(job, order, *local):
 
 
 def rows_piece(job, order, *local):
-    """``(rows of every block, sum of the summaries)``."""
+    """``(rows of every block, ..., sum of the summaries)``."""
     job, (first, items) = unpack(job), unpack(order)
-    kept, summaries = [], []
-    for (i,), (rows, summary) in zip(items, _results(job, (first, items), local)):
-        rows = np.asarray(rows, job.dtype)
-        if job.stack is not None:
-            job.stack.write(i, rows)
-        kept.append(rows)
+    kept: list = [[] for _ in job.dtypes]
+    summaries = []
+    for (i,), (*found, summary) in zip(items, _results(job, (first, items), local)):
+        for own, rows, stack, dtype in zip(kept, found, job.stacks, job.dtypes):
+            own.append(np.asarray(rows, dtype))
+            if stack is not None:
+                stack.write(i, own[-1])
         summaries.append(summary)
-    return kept, add_pairwise(summaries)
+    return *kept, add_pairwise(summaries)
 
 
 def _results(job, order, local):
@@ -120,6 +121,11 @@ def join_lists(lists):
 def ranked_rows(views, ranks, v):
     """Rows of view ``v`` by their rank among the observed ones."""
     return views.take(v, views.rows(v)[ranks])
+
+
+def few_samples(views, local):
+    """Some samples without the rest of their block."""
+    return stack_samples([views.select(local)])
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ import json
 import math
 import os
 import tempfile
+import time
 import zipfile
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,10 +14,12 @@ import numpy as np
 
 from imvc._files import atomic_write
 from imvc.io._npy import write_header
+from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import PatternGrams
 from imvc.scale._source import GraphRows
 
 _PLAN = "plan.json"
+_SAVE_SECONDS = 10  # of work that a killed pass may lose
 
 
 class RunFolder:
@@ -54,6 +58,24 @@ class RunFolder:
     def rows(self, name, starts, width, dtype):
         """One row per sample, read and written by blocks."""
         return RowFile(self.path / f"{name}.npy", starts, width, dtype)
+
+    @contextmanager
+    def writing(self, name, files):
+        """A pass that writes RowFiles: yields how far an interrupted one had come.
+
+        The files take their names whole, at the end.
+        """
+        reached = Reached(self.path / f"{name}.reached", files)
+        for file in files:
+            file.open(again=reached.n > 0)
+        try:
+            yield reached
+            for file in files:
+                file.finish()
+        finally:
+            for file in files:
+                file.close()
+        reached.forget()
 
     def __getstate__(self):
         return {"path": self.path, "folder": None, "_lock": None}
@@ -144,6 +166,33 @@ class BlockFiles:
         return arrays[0] if len(arrays) == 1 else GraphRows.from_arrays(arrays)
 
 
+class Reached:
+    """The first ``n`` blocks of a pass are done, and what they add up to.
+
+    It is saved every few seconds, after the rows of these blocks.
+    """
+
+    def __init__(self, file, rows):
+        self._file, self._rows = file, rows
+        self.n, self.total = 0, None
+        if file.exists() and all(own.begun for own in rows):
+            self.n, self.total = load_state(file)
+        self._saved = time.monotonic()
+
+    def add(self, summary):
+        """One more block is done."""
+        self.total = summary if self.n == 0 else add_results(self.total, summary)
+        self.n += 1
+        if time.monotonic() - self._saved >= _SAVE_SECONDS:
+            for rows in self._rows:
+                rows.sync()
+            save_state(self._file, (self.n, self.total))
+            self._saved = time.monotonic()
+
+    def forget(self):
+        self._file.unlink(missing_ok=True)
+
+
 class RowFile:
     """One row per sample in a ``.npy`` file, read and written by blocks.
 
@@ -156,19 +205,33 @@ class RowFile:
         self._row_bytes = self._dtype.itemsize * math.prod(self._tail)
         self._size = int(starts[-1]) * self._row_bytes
         self._offset = 0
+        self._partial = path.with_suffix(".partial")
 
-    @contextmanager
-    def writing(self):
-        """Blocks are written inside; the file then takes its name whole."""
-        self._partial = self._path.with_suffix(".partial")
-        with open(self._partial, "wb") as handle:
-            write_header(handle, self._dtype, (int(self._starts[-1]), *self._tail))
-            self._offset = handle.tell()
-            handle.truncate(self._offset + self._size)
-            handle.flush()
-            yield
-            os.fsync(handle.fileno())
+    @property
+    def begun(self):
+        """Whether an interrupted run wrote some of the rows."""
+        return self._partial.exists()
+
+    def open(self, again=False):
+        """Let blocks be written; ``again`` keeps what is there of them."""
+        self._handle = open(self._partial, "r+b" if again else "wb")
+        write_header(self._handle, self._dtype, (int(self._starts[-1]), *self._tail))
+        self._offset = self._handle.tell()
+        self._handle.truncate(self._offset + self._size)
+        self._handle.flush()
+
+    def sync(self):
+        """See to it that what was written outlives the machine."""
+        os.fsync(self._handle.fileno())
+
+    def finish(self):
+        """Give the file its name."""
+        self.sync()
+        self.close()
         os.replace(self._partial, self._path)
+
+    def close(self):
+        self._handle.close()
 
     def __setitem__(self, i, rows):
         rows = np.ascontiguousarray(rows, self._dtype)
@@ -225,6 +288,8 @@ def _plain(value, arrays):
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [_plain(item, arrays) for item in value]}
+    if isinstance(value, Counter):
+        return {"counter": _plain(dict(value), arrays)}
     if isinstance(value, dict):
         pairs = [[_plain(k, arrays), _plain(v, arrays)] for k, v in value.items()]
         return {"dict": pairs}
@@ -239,6 +304,8 @@ def _revive(tree, archive):
         return archive[f"{content}.npy"]
     if kind == "grams":
         return PatternGrams.from_tree(_revive(content, archive))
+    if kind == "counter":
+        return Counter(_revive(content, archive))
     if kind == "dict":
         return {_revive(k, archive): _revive(v, archive) for k, v in content}
     items = [_revive(item, archive) for item in content]

@@ -81,6 +81,13 @@ class RowSource(BlockSource):
         self._check(i, v, X, local, np.ones(len(local), bool), strict=True)
         return X
 
+    def samples(self, i: int, local: np.ndarray, mask: np.ndarray) -> IncompleteViews:
+        parts = []
+        for v, seen in enumerate(mask[local].T):
+            position = np.where(seen, np.cumsum(seen) - 1, -1)
+            parts.append((self.rows(i, v, local[seen]), position, seen))
+        return assemble_block(self, i, int(self.starts[i]), parts, self._id_text)
+
     def ids(self, i: int) -> np.ndarray | None:
         return None if self._ids is None else self._ids.read(*self.span(i))
 

@@ -22,6 +22,7 @@ from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
 from imvc.kernels._kmeans import add_results
+from imvc.scale._draw import draw_by_pattern
 from imvc.scale._source import ViewsSource
 from imvc.views import IncompleteViews, as_views, group_patterns, stack_samples
 
@@ -210,13 +211,29 @@ class Runner(ABC):
         """Apply a block function that gives GraphRows, and keep its results."""
 
     @abstractmethod
-    def rows_and_total(self, name, function, *inputs, width, dtype):
-        """Apply a block function that gives ``(rows, summary)``, one row per sample.
+    def several_rows(self, name, function, *inputs, outputs):
+        """One pass: a block function that gives ``(rows, ..., summary)``.
 
-        Gives KeptRows, and the sum of the summaries. A ``name`` of None says: of
-        passing interest, so kept close (labels only). ``width`` is the number of
-        columns; None: one number per sample.
+        Parameters
+        ----------
+        name : str or None
+            Of the stage. None says: of passing interest, so kept close (labels only).
+        outputs : dict
+            Name -> (width, dtype) of rows, one per sample, in the order in which the
+            function gives them; a width of None: one number per sample.
+
+        Returns
+        -------
+        rows : list of KeptRows
+        summary
+            The sum of the summaries.
         """
+
+    def rows_and_total(self, name, function, *inputs, width, dtype):
+        """`several_rows` of a function that gives ``(rows, summary)``: one KeptRows."""
+        outputs = {name: (width, dtype)}
+        (rows,), summary = self.several_rows(name, function, *inputs, outputs=outputs)
+        return rows, summary
 
     def rows(self, name, function, *inputs, width, dtype):
         """`rows_and_total` of a block function that gives rows alone; KeptRows."""
@@ -282,11 +299,26 @@ class Runner(ABC):
         return cut_by_block(ranks, np.append(0, ends))
 
     def samples(self, numbers):
-        """Some samples, ascending, as IncompleteViews in memory."""
+        """Some samples, ascending, as IncompleteViews in memory; only they are read."""
         if self.views is not None:
             return self.views.select(numbers)
         at = cut_by_block(numbers, self.source.starts)
-        return stack_samples(self.collect(few_samples, self.blocks, at=at))
+        return stack_samples(self.take_samples(at))
+
+    def take_samples(self, at):
+        """IncompleteViews of some samples, per block by their numbers within it."""
+        pick = partial(pick_samples, source=self.source)
+        return self.collect(pick, self.masks, range(self.n_blocks), at=at)
+
+    def sample(self, size, seed):
+        """At most ``size`` samples as IncompleteViews in memory, in their order.
+
+        They are drawn by missing pattern, rare ones more often than they occur, and
+        alike for every cutting into blocks; a ``size`` of None: all samples.
+        """
+        if size is not None and size < self.n_samples:
+            return self.samples(draw_by_pattern(self, size, seed))
+        return self.views or self.samples(np.arange(self.n_samples))
 
 
 @dataclass(frozen=True)
@@ -374,23 +406,33 @@ class ThreadRunner(Runner):
             return self.masks
         return super().keep_masks()
 
-    def rows_and_total(self, name, function, *inputs, width, dtype):
-        starts = self.source.starts
-        if name is None or self.folder is None:
-            kept = RowArray.empty(starts, width, dtype)
-        else:
-            kept = self.folder.rows(self._prefix + name, starts, width, dtype)
+    def several_rows(self, name, function, *inputs, outputs):
+        starts, folder = self.source.starts, None if name is None else self.folder
+        kept = [
+            RowArray.empty(starts, *kind)
+            if folder is None
+            else folder.rows(self._prefix + own, starts, *kind)
+            for own, kind in outputs.items()
+        ]
 
         def fill(i):
-            kept[i], summary = function(*(x[i] for x in inputs))
+            *found, summary = function(*(x[i] for x in inputs))
+            for rows, own in zip(kept, found):
+                rows[i] = own
             return summary
 
         def work():
-            with kept.writing():
+            if folder is None:
                 return merge(self._pass(name, fill, [range(self.n_blocks)]))
+            with folder.writing(self._prefix + name, kept) as reached:
+                for summary in self._pass(
+                    name, fill, [range(self.n_blocks)], reached.n
+                ):
+                    reached.add(summary)
+            return reached.total
 
         summary = self.resume(name, work)
-        return KeptRows(self, kept, starts), summary
+        return [KeptRows(self, rows, starts) for rows in kept], summary
 
     def for_source(self, source, prefix):
         prefix = self._prefix + prefix
@@ -399,14 +441,14 @@ class ThreadRunner(Runner):
     def array(self, rows):
         return rows.items.array()
 
-    def _pass(self, name, function, inputs):
+    def _pass(self, name, function, inputs, first=0):
         """``function`` of what the inputs hold of every block, in order."""
 
         def call(i):
             return function(*(x[i] for x in inputs))
 
-        results = self.map(call, range(self.n_blocks))
-        for done, result in enumerate(results, 1):
+        results = self.map(call, range(first, self.n_blocks))
+        for done, result in enumerate(results, first + 1):
             if self._progress is not None:
                 self._progress(name, done, self.n_blocks)
             yield result
@@ -431,10 +473,6 @@ class RowArray:
 
     def __setitem__(self, i, rows):
         self._array[self._slice(i)] = rows
-
-    @contextmanager
-    def writing(self):
-        yield
 
     def array(self):
         return self._array
@@ -479,9 +517,8 @@ def take_observed(mask, i, ranks, source, v):
     return source.rows(i, v, observed_numbers(mask, ranks, v))
 
 
-def few_samples(views, local):
-    """Some samples without the rest of their block."""
-    return stack_samples([views.select(local)])
+def pick_samples(mask, i, local, source):
+    return source.samples(i, local, mask)
 
 
 def stack_rows(parts):

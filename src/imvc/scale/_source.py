@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from imvc.kernels._anchor_graph import anchor_rows, scale_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import group_rows, pattern_grams
-from imvc.views import IncompleteViews, ViewSchema, group_patterns
+from imvc.views import IncompleteViews, ViewSchema, group_patterns, stack_samples
 
 _BLOCK_ROWS = 32_768  # of views in memory
 _SPLIT_ROWS = 4_096  # smaller blocks are not worth a thread
@@ -90,6 +90,10 @@ class BlockSource(ABC):
     def rows(self, i: int, v: int, local: np.ndarray) -> Any:
         """Rows of view `v` of some samples of block `i`, numbered within it."""
         return self.block(i).take(v, local)
+
+    def samples(self, i: int, local: np.ndarray, mask: np.ndarray) -> IncompleteViews:
+        """Some samples of block `i`, without the rest of it, whose mask is at hand."""
+        return stack_samples([self.block(i).select(local)])
 
     def ids(self, i: int) -> np.ndarray | None:
         """Ids of the samples of block `i`; None where samples are just numbered."""
@@ -197,6 +201,19 @@ class GraphRows:
     def patterns(self):
         """Groups of samples with the same views."""
         return group_patterns(self.mask)
+
+    @classmethod
+    def stack(cls, parts):
+        """The rows of several blocks, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        graphs = [
+            tuple(np.concatenate(arrays) for arrays in zip(*own))
+            for own in zip(*(part.graphs for part in parts))
+        ]
+        nearest = [sum(own) for own in zip(*(part.nearest for part in parts))]
+        mask = np.concatenate([part.mask for part in parts])
+        return cls(mask, tuple(graphs), tuple(nearest))
 
     def select(self, chosen):
         """Some of the views, by number."""

@@ -1,10 +1,11 @@
 """Step 3 of AnchorBridge: what the views' own spectra say about each other.
 
-E_v   the c leading non-constant left singular vectors of view v's graph, Z_v T_v
+E_v   the c leading non-constant left singular vectors of view v's graph
+s_v   their singular values: how sharply the view falls into clusters
 a_uv  chance-corrected mean squared canonical correlation of E_u and E_v
 """
 
-from functools import partial
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -16,19 +17,56 @@ FLOOR = 0.01  # agreement of views that do not agree, or share too few samples
 _CLIP = 2.5  # root mean squares; beyond, two or three samples can fake agreement
 
 
-def spectrum(gram, degrees, c):
-    """The c leading non-constant singular pairs of Z diag(degrees)^{-1/2}.
+@dataclass(frozen=True)
+class KindGraphs:
+    """The graphs of one kind of features, of all views, on the learning samples.
 
-    Returns
-    -------
-    values : ndarray of shape (c,)
-        Squared singular values, zero past the rank.
-    T : ndarray of shape (m, c)
-        Left singular vectors as functions of graph rows: E = Z T.
+    Parameters
+    ----------
+    rows : list of ndarray
+        Samples of every view, ascending.
+    Z : list of CSR matrices (n_v, m_v), in float64
+    E : list of ndarrays (n_v, c)
+    values : list of ndarrays (c,)
+        Squared singular values past the constant vector's, zero past the rank.
     """
+
+    rows: list
+    Z: list
+    E: list
+    values: list
+
+    @classmethod
+    def of(cls, rows, kind, sizes, c, map):
+        """One kind of GraphRows."""
+        V = len(sizes)
+        own = slice(kind * V, kind * V + V)
+        Z = [
+            weights_to_csr(indices, weights.astype(np.float64), m)
+            for (indices, weights), m in zip(rows.graphs[own], sizes)
+        ]
+        seen = [np.flatnonzero(column) for column in rows.mask[:, own].T]
+        E, values = zip(*map(lambda Z_v: left_vectors(Z_v, c), Z))
+        return cls(seen, Z, list(E), list(values))
+
+    def shared(self, u, v):
+        """Which of the rows of u and of v belong to samples seen in both."""
+        both = np.intersect1d(self.rows[u], self.rows[v], assume_unique=True)
+        return np.searchsorted(self.rows[u], both), np.searchsorted(self.rows[v], both)
+
+    def sharpness(self, c):
+        """Mean of the c - 1 leading squared singular values of every view."""
+        q = max(c - 1, 1)
+        return np.array([values[:q].sum() / q for values in self.values])
+
+
+def left_vectors(Z, c):
+    """The c leading non-constant left singular pairs of Z diag(1'Z)^{-1/2}."""
+    degrees = np.asarray(Z.sum(axis=0)).ravel()
     scale = inverse_sqrt(degrees)
+    gram = (Z.T @ Z).toarray()
     values, Q = leading_without_constant(gram, degrees, scale, c)
-    return values, scale[:, None] * Q * inverse_sqrt(values)
+    return Z @ (scale[:, None] * Q * inverse_sqrt(values)), values
 
 
 def leading_without_constant(gram, degrees, scale, d):
@@ -46,136 +84,62 @@ def leading_without_constant(gram, degrees, scale, d):
     return values, Q
 
 
-def pair_correlations(runner, rows, chosen, sizes, T):
-    """Mean squared canonical correlations r_uv on shared samples, clipped; (V, V).
-
-    Parameters
-    ----------
-    runner : Runner
-    rows : kept GraphRows
-    chosen : sequence of int
-        The views among those of ``rows`` that are compared.
-    sizes, T : number of anchors and the (m_v, c) spectra of the chosen views
-    """
-    c, V = T[0].shape[1], len(T)
-    spectra = {"chosen": list(chosen), "sizes": sizes, "T": T}
-    totals = runner.total(None, partial(pair_moments, **spectra), rows)
-    count = np.maximum(totals[..., :1], 1)
-    mean = totals[..., 1 : c + 1] / count
-    square = totals[..., c + 1 :] / count - mean**2
-    limit = _CLIP * np.sqrt(np.maximum(square, 0))
-    grams = runner.total(
-        None, partial(pair_products, mean=mean, limit=limit, **spectra), rows
-    )
-    r = np.zeros((V, V))
-    for u, v in combinations(range(V), 2):
-        if grams[u, v, -1, -1]:
-            r[u, v] = r[v, u] = _mean_squared_correlation(grams[u, v], c)
-    return r
-
-
-def _spectral_rows(rows, chosen, sizes, T):
-    """Blocks of samples of one pattern: ``(pattern, E_v per view)``."""
-    for p, _, graphs in rows.select(chosen).groups():
-        yield (
-            p,
-            [
-                weights_to_csr(indices, weights, sizes[v]) @ T[v]
-                for v, (indices, weights) in zip(p, graphs)
-            ],
-        )
-
-
-def pair_moments(rows, chosen, sizes, T):
-    """Counts, sums, squares of E_u over the samples shared with v; (V, V, 1 + 2c)."""
-    totals = np.zeros((len(T), len(T), 1 + 2 * T[0].shape[1]))
-    for p, E in _spectral_rows(rows, chosen, sizes, T):
-        for u, e in zip(p, E):
-            own = np.concatenate([[len(e)], e.sum(axis=0), (e * e).sum(axis=0)])
-            totals[u, list(p)] += own
-    return totals
-
-
-def pair_products(rows, chosen, sizes, T, mean, limit):
-    """Gram matrices of the clipped [E_u, E_v, 1] of pairs u < v; (V, V, 2c+1, 2c+1)."""
-    V, width = len(T), 2 * T[0].shape[1] + 1
-    grams = np.zeros((V, V, width, width))
-    for p, E in _spectral_rows(rows, chosen, sizes, T):
-        for (i, u), (j, v) in combinations(enumerate(p), 2):
-            A = np.clip(E[i] - mean[u, v], -limit[u, v], limit[u, v])
-            B = np.clip(E[j] - mean[v, u], -limit[v, u], limit[v, u])
-            AB = np.hstack([A, B, np.ones((len(A), 1))])
-            grams[u, v] += AB.T @ AB
-    return grams
-
-
-def _mean_squared_correlation(gram, c):
-    """||Q_u'Q_v||^2 / c from the Gram matrix of [E_u, E_v, 1]."""
-    sums, q = gram[:-1, -1], gram[-1, -1]
-    centred = gram[:-1, :-1] - np.outer(sums, sums) / q
-    whiten = []
-    for own in (centred[:c, :c], centred[c:, c:]):
-        values, Q = leading_eigh(own, c)
-        whiten.append(Q * inverse_sqrt(values))
-    return np.square(whiten[0].T @ centred[:c, c:] @ whiten[1]).sum() / c
-
-
-def agreement(runner, rows, chosen, sizes, T, overlap):
-    """a_uv of one variant: r_uv beyond chance, at least 0.01; (V, V), diagonal 1."""
-    c = T[0].shape[1]
-    r = pair_correlations(runner, rows, chosen, sizes, T)
-    a = np.maximum(beyond_chance(r, c, overlap), FLOOR)
-    a[overlap <= 2 * c + 2] = FLOOR
+def agreement(graphs, c):
+    """a_uv of one kind: correlations beyond chance, at least 0.01; diagonal 1."""
+    V = len(graphs.Z)
+    a = np.full((V, V), FLOOR)
     np.fill_diagonal(a, 1)
+    for u, v in combinations(range(V), 2):
+        at_u, at_v = graphs.shared(u, v)
+        if len(at_u) > 2 * c + 2:
+            r = mean_squared_correlation(graphs.E[u][at_u], graphs.E[v][at_v])
+            a[u, v] = a[v, u] = max(beyond_chance(r, c, len(at_u)), FLOOR)
     return a
 
 
-def reproducibility(runner, rows, pair, sizes, T, n_v):
-    """rep_v: agreement of the two variants' spectra of one view.
+def reproducibility(plain, rooted, c):
+    """rep_v: agreement of the spectra of plain and of rooted features, by view."""
+    return np.array(
+        [
+            max(beyond_chance(mean_squared_correlation(E, G), c, len(E)), FLOOR)
+            for E, G in zip(plain.E, rooted.E)
+        ]
+    )
 
-    Parameters
-    ----------
-    pair, sizes, T : of the two variants
-    n_v : int
-        Samples of the view.
-    """
-    r = pair_correlations(runner, rows, pair, sizes, T)[0, 1]
-    return max(float(beyond_chance(r, T[0].shape[1], n_v)), FLOOR)
+
+def mean_squared_correlation(E, G):
+    """||Q_E'Q_G||^2 / c, canonical correlations of clipped columns."""
+    E, G = _clipped(E), _clipped(G)
+    whiten = []
+    for own in (E, G):
+        values, Q = leading_eigh(own.T @ own, own.shape[1])
+        whiten.append(Q * inverse_sqrt(values))
+    return float(np.square(whiten[0].T @ (E.T @ G) @ whiten[1]).sum() / E.shape[1])
+
+
+def _clipped(E):
+    """Centred columns, clipped at 2.5 root mean squares and centred again."""
+    E = E - E.mean(axis=0)
+    limit = _CLIP * np.sqrt(np.square(E).mean(axis=0))
+    E = np.clip(E, -limit, limit)
+    return E - E.mean(axis=0)
 
 
 def beyond_chance(r, c, q):
     """(r - chance) / (1 - chance), chance = c / (q - 1); 0 where q is too small."""
-    chance = c / np.maximum(np.asarray(q, float) - 1, 1e-12)
-    known = chance < 1
-    return np.where(known, (r - chance) / np.where(known, 1 - chance, 1), 0)
+    chance = c / max(q - 1, 1e-12)
+    return (r - chance) / (1 - chance) if chance < 1 else 0.0
 
 
-def missingness(grams, counts, T, first):
-    """Adjusted R^2 of "v is observed" on E_u, over the samples of u; (V, V).
-
-    Parameters
-    ----------
-    grams : PatternGrams
-    counts : ndarray of shape (V, V)
-        Samples seen in both views.
-    T : list of (m_v, c) spectra
-    first : int
-        Number of view 0 among the views of ``grams``.
-    """
-    n_views, c = len(counts), T[0].shape[1]
-    result = np.zeros((n_views, n_views))
-    for u in range(n_views):
-        n_u = counts[u, u]
-        for v in range(n_views):
-            share = counts[u, v] / n_u
-            if not 0 < share < 1 or n_u <= 2 * c + 2:
-                continue
-            x, y = first + u, first + v
-            sums = sum(
-                grams.groups[p].column_sums[grams.part(p, x)]
-                for p in grams.patterns
-                if x in p and y in p
-            )
-            explained = np.square(sums @ T[u]).sum() / (n_u * share * (1 - share))
-            result[u, v] = beyond_chance(explained, c, n_u)
+def missingness(graphs, mask, c):
+    """Adjusted R^2 of "v is observed" on E_u, over the samples of u; (V, V)."""
+    V = mask.shape[1]
+    result = np.zeros((V, V))
+    for u, (rows, E) in enumerate(zip(graphs.rows, graphs.E)):
+        for v in range(V):
+            share = mask[rows, v].mean()
+            if 0 < share < 1 and len(rows) > 2 * c + 2:
+                sums = E[mask[rows, v]].sum(axis=0)
+                explained = np.square(sums).sum() / (len(rows) * share * (1 - share))
+                result[u, v] = beyond_chance(explained, c, len(rows))
     return result

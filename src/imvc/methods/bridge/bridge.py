@@ -7,17 +7,20 @@ Our own method; specification and measurements: docs/methods/bridge.md.
     3  agreement  a_uv   canonical correlations of the views' spectra; weights w_v
     4  bridge     P_uv   anchors of u -> anchors of v, learnt on shared samples
     5  joint      B      [w_v Z~_v] Lambda^{-1/2}, Z~_v completed by the bridge
-    6  embedding  Y      [u_0 / (c - 1), u_j s_j^t], unit rows, k-means
+    6  embedding  Y      [u_0 / (c - 1), u_j s_j^t], unit rows
+    7  learnt     l_v    what view v predicts of Y; a third kind of features: 2 to 6
+    8  partition         k-means, guarded against clusters of very unequal size
 
     c     clusters       p      a missing pattern (set of views)
     R     rows of [w_v Z~_v], equal to Z_p L_p for the samples of pattern p
     u_j, s_j             left singular vectors and values of B; u_0 is constant
 
-As in RISE no step but the first two and the last touches a sample: the others act on
-the statistics Z_p'Z_p.
+All of this is learnt on at most ``learn_sample`` samples in memory. Then every sample,
+those included, is placed by one pass: features, graph rows, Y, cluster.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -25,23 +28,15 @@ import numpy as np
 
 from imvc.methods import anchor_model
 from imvc.methods._parameters import AtLeastTwo, Count, estimator, positional
-from imvc.methods.bridge.components import fit_apart, inhabited, view_components
-from imvc.methods.bridge.evidence import weigh_evidence
-from imvc.methods.bridge.graphs import VARIANTS, BridgeGraphs, GraphRule, choose_graphs
-from imvc.methods.bridge.joint import JointGraph, many_patterns
-from imvc.methods.bridge.learnt import ComponentModel, LearntMixin
-from imvc.methods.bridge.number import choose_number, measure_stability
-from imvc.methods.bridge.rounding import cluster_component
-from imvc.methods.bridge.spectrum import (
-    diffusion_time,
-    effective_dimension,
-    joint_spectrum,
-    joint_statistics,
-    mask_share,
-)
+from imvc.methods.bridge.components import Components, inhabited, view_components
+from imvc.methods.bridge.graphs import GraphRule
+from imvc.methods.bridge.model import ComponentModel, LearntMixin
+from imvc.methods.bridge.passes import Learner
+from imvc.methods.bridge.rounding import guarded_partition, sums_of, unit_centers
+from imvc.methods.bridge.spectrum import diffused
 
 _Several = Annotated[Sequence[int] | np.ndarray, "array-like"]
-_MOST_CLUSTERS = 15  # of the candidates where none are given
+_MOST_CLUSTERS = 20  # of the candidates where none are given
 
 
 @estimator
@@ -137,12 +132,13 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     """
 
     n_clusters: AtLeastTwo | _Several | None = positional(None)  # type: ignore[assignment]
-    partition: Literal["unit", "guarded"] = "unit"
+    partition: Literal["guarded", "unit"] = "guarded"
     mask_as_view: bool = False
     stability: bool = False
     n_anchors: AtLeastTwo | None = None
     n_neighbors: Count | None = None
     n_components: Count = 100
+    learn_sample: Count | None = 50_000
 
     _row_normalize = True
     _learnt_before_solving: ClassVar[set] = {
@@ -172,77 +168,68 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             return list(range(2, max(2, min(_MOST_CLUSTERS, n // 5)) + 1))
         return sorted({int(k) for k in np.atleast_1d(self.n_clusters)})
 
+    def _most_clusters(self, n):
+        return max(self._candidates(n))
+
     def _learn_blocks(self, runner, seeds):
+        views = runner.sample(None, seeds[0])
         self.overlap_ = runner.surveyed.overlap
-        choose_number(self, runner, seeds[0])
+        self.n_clusters_ = self._candidates(runner.n_samples)[0]
         found = view_components(self.overlap_, self.n_clusters_)
         self.component_views_ = inhabited(runner.surveyed.patterns, found)
-        if len(self.component_views_) > 1:
-            return fit_apart(self, runner, seeds)
-        with self._stage("anchors"):
-            self._replicates = self._choose_graphs(runner, (seeds[0], 0))
-        return anchor_model.fit(
-            self, runner, seeds, self._graphs, self._solve, self._cluster
-        )
-
-    @property
-    def _graphs(self):
-        return self._replicates[0]
-
-    def _rule(self, c):
-        return GraphRule(
-            c, self.n_anchors, self.n_neighbors, self.n_components, self.anchor_sample
-        )
-
-    def _choose_graphs(self, runner, seed):
-        """Steps 1 and 2 for every anchor seed: one, or two to measure stability."""
-        rule = self._rule(min(self.n_clusters_, runner.n_samples))
-
-        def choose():
-            found = choose_graphs(runner, rule, seed, 1 + self.stability)
-            return [graphs.to_tree() for graphs in found]
-
-        return [
-            BridgeGraphs.from_tree(tree) for tree in runner.resume("anchors", choose)
-        ]
-
-    def _solve(self, runner, samples):
-        self.overlap_ = runner.surveyed.overlap
+        components = Components(self.component_views_)
         self._start_attributes(runner.n_views)
-        found = self._solve_component(runner, samples, self._replicates, share=1.0)
-        self._warn_of_views()
-        return found
-
-    def _solve_component(self, runner, samples, graphs, share):
-        """Steps 3 to 5 (and 8) on views that shared samples join."""
-        c = min(self.n_clusters_, runner.n_samples)
-        evidence = self._weigh(runner, samples.rows, samples.statistics.grams, c)
-        for step, cut in enumerate(evidence.cuts, 1):
-            self._report(step, cut)
-        with self._stage("joint graph"):
-            omega = mask_share(evidence.missingness) if self.mask_as_view else 0.0
-            joint = JointGraph(evidence.bridges, omega)
-            N, degrees = joint_statistics(runner, joint, evidence)
-            values, W = joint_spectrum(joint, N, degrees, 4 * c)
-            time = diffusion_time(values, effective_dimension(c))
-            n = runner.n_samples
-            component = ComponentModel(graphs[0], joint, values, W, time, n, c)
-            self._report(1 + len(VARIANTS), component.cut)
-        if self.stability:
-            evidence.stability = measure_stability(
-                self, runner, evidence, graphs, c, samples.seeds[0]
-            )
-        self._collect(component, evidence, share)
-        return anchor_model.Embedding(component.embed, component.dim, samples.rows)
-
-    def _weigh(self, runner, rows, grams, c):
-        """Steps 3 and 4 for one anchor seed: agreement and bridges."""
-        with self._stage("agreement"):
-            if not many_patterns(runner.surveyed.patterns, grams.sizes, runner.n_views):
-                grams = grams.densified()
-            return weigh_evidence(runner, rows, grams, c)
-
-    def _cluster(self, runner, Y, seed):
-        """Steps 6 and 7."""
-        cluster_component(runner, self._learnt[0], Y, self.partition, self.n_init, seed)
+        for i in range(len(components.views)):
+            own = components.select(views, i)
+            c = min(self.n_clusters_, own.n_samples)
+            graphs, passes = self._learner(c, runner.map).learn(own, (seeds[0], i))
+            share = own.n_samples / views.n_samples
+            self._round(graphs, passes, seeds[1], share, runner.map)
         self._collect_centers()
+        self._warn_of_views()
+        if len(components.views) == 1:
+            self._keep_samples(views, passes, seeds)
+
+    def _place_others(self, learning, runner):
+        """Place all samples as new ones are, those that were learnt from too."""
+        if hasattr(self, "_samples") and learning is not runner:
+            self._samples = replace(self._samples, stand_for=runner.n_samples)
+        anchor_model.place_all(self, runner)
+
+    def _learner(self, c, map):
+        steps = iter(range(1, 6))
+        rule = self.n_anchors, self.n_neighbors, self.n_components, self.anchor_sample
+        return Learner(
+            GraphRule(c, *rule),
+            self.mask_as_view,
+            map,
+            self._stage,
+            lambda cut: self._report(next(steps), cut),
+        )
+
+    def _round(self, graphs, passes, seed, share, map):
+        """Step 8: the clusters of one component, from both of its passes."""
+        c, (values, U) = (
+            graphs.n_clusters,
+            (passes.second.spectrum.values, passes.second.U),
+        )
+        with self._stage("kmeans"):
+            X = diffused(U, values, c)
+            starts = {"n_init": self.n_init, "seed": seed, "map": map}
+            centers, guard = unit_centers(X, c, **starts), None
+            if self.partition == "guarded" and 1 < c <= len(values) + 1:
+                guard = guarded_partition(passes, centers, c, **starts)
+                sums, counts = sums_of(X, guard.assign(X[:, 1:]), c)
+                centers = sums / np.maximum(counts, 1)[:, None]
+            centers = centers.astype(self._dtype)
+        component = ComponentModel(
+            graphs,
+            passes.second.joint,
+            passes.second.spectrum,
+            c,
+            len(X),
+            passes.r_squared,
+            centers,
+            guard,
+        )
+        self._collect(component, passes, share)

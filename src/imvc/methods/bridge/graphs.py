@@ -1,104 +1,30 @@
-"""Steps 1 and 2 of AnchorBridge: features, anchors and graph rows of every view."""
+"""Steps 1 and 2 of AnchorBridge: features, anchors and graph rows of every view.
+
+A view has one graph per *kind* of features: plain, rooted, and later learnt (step 7).
+"""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from imvc.kernels._anchor_graph import anchor_rows, kmeans_anchors
+from imvc.kernels._distances import row_products
+from imvc.kernels._kmeans import random_rows
 from imvc.kernels._pca import centred_features, principal_axes, signed_root_rows
-from imvc.methods.anchor_model import sample_rows
-from imvc.scale import graph_rows
+from imvc.scale import GraphRows, map_observed
 
-VARIANTS = (False, True)  # whether features are rooted first: linear, sqrt
-
-
-@dataclass(frozen=True)
-class ViewGraph:
-    """All that turns a row of one view into its graph row, for one variant.
-
-    Parameters
-    ----------
-    rooted : bool
-        Whether sign(x) sqrt|x| replaces x.
-    mean : ndarray of shape (p,)
-        Of the (rooted) observed rows.
-    axes : ndarray of shape (p, r) or None
-        Principal axes, where the view has more than r features.
-    anchors : ndarray of shape (m, p or r)
-    n_neighbors : int
-    """
-
-    rooted: bool
-    mean: np.ndarray
-    axes: np.ndarray | None
-    anchors: np.ndarray
-    n_neighbors: int
-
-    def features(self, X):
-        """Step 1 on a block of rows."""
-        X = signed_root_rows(X) if self.rooted else X
-        return centred_features(X, self.mean, self.axes)
-
-    def rows(self, X):
-        """Graph rows of a block of rows."""
-        return anchor_rows(self.features(X), self.anchors, self.n_neighbors)
-
-    def to_tree(self):
-        """Its parts, for a file; `ViewGraph(*parts)` is the inverse."""
-        return self.rooted, self.mean, self.axes, self.anchors, self.n_neighbors
-
-
-@dataclass(frozen=True)
-class BridgeGraphs:
-    """The graphs of all views, for every variant: a block function.
-
-    Parameters
-    ----------
-    variants : list of list of ViewGraph
-    """
-
-    variants: list
-
-    @property
-    def sizes(self):
-        """Anchors of every variant and view."""
-        return tuple(len(g.anchors) for views in self.variants for g in views)
-
-    def to_tree(self):
-        """Its parts, for a file; `from_tree` is the inverse."""
-        return [[graph.to_tree() for graph in views] for views in self.variants]
-
-    @classmethod
-    def from_tree(cls, tree):
-        return cls([[ViewGraph(*graph) for graph in views] for views in tree])
-
-    def __call__(self, views):
-        """GraphRows of a block of samples, one variant after the other."""
-        return graph_rows(views, self._graph, len(self.variants))
-
-    def _graph(self, g, v, X):
-        return self.variants[g][v].rows(X)
+PLAIN, ROOTED, LEARNT = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class GraphRule:
-    """How many anchors and neighbours a view gets; None: the rule of step 2.
-
-    Parameters
-    ----------
-    n_clusters : int
-    n_anchors, n_neighbors : int or None
-    n_components : int
-    sample : int or None
-        Rows that principal axes and anchors are sought on.
-    """
+    """How many anchors and neighbours a view gets; None: the rule of step 2."""
 
     n_clusters: int
     n_anchors: int | None
     n_neighbors: int | None
     n_components: int
-    sample: int | None
+    sample: int | None  # rows that principal axes and anchors are sought on
 
     def anchors(self, n_v):
         """m = min(max(200, 5c), n_v / 2), at least one."""
@@ -109,31 +35,167 @@ class GraphRule:
         k = self.n_neighbors or min(max(m // self.n_clusters, 3), 10)
         return max(1, min(k, m - 1))
 
+    def few(self, n_v, rng):
+        """Numbers of the rows that axes and anchors come from, of ``n_v``."""
+        size = n_v if self.sample is None else max(self.sample, self.anchors(n_v))
+        return np.arange(n_v) if size >= n_v else random_rows(n_v, size, rng)
 
-def choose_graphs(runner, rule, seed, n_replicates=1):
-    """BridgeGraphs for every anchor seed."""
-    V, counts = runner.n_views, runner.surveyed.observed.sum(axis=0)
 
-    def sample(v):
-        rng = np.random.RandomState([*seed, v])  # both variants see the same rows
-        size = max(rule.sample, rule.anchors(counts[v])) if rule.sample else counts[v]
-        return sample_rows(runner, v, size, rng)
+@dataclass(frozen=True)
+class Coordinates:
+    """Step 1 for one view and kind: centred unit rows, in principal coordinates."""
 
-    rows = [sample(v) for v in range(V)]
+    rooted: bool  # whether sign(x) sqrt|x| replaces x
+    mean: np.ndarray
+    axes: np.ndarray | None  # where the view has more features than are kept
 
-    def choose(task):
-        v, rooted = task
-        m = rule.anchors(counts[v])
-        return _variant_graphs(
-            rows[v], rooted, rule, m, [*seed, v, rooted], n_replicates
+    @classmethod
+    def learn(cls, X, rooted, n_components, rng):
+        """From the observed rows of a view, or a sample of them."""
+        X, axes = signed_root_rows(X) if rooted else X, None
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        if X.shape[1] > n_components:
+            axes = principal_axes(X, mean, n_components, rng)
+        return cls(rooted, mean, axes)
+
+    def __call__(self, X):
+        X = signed_root_rows(X) if self.rooted else X
+        return centred_features(X, self.mean, self.axes)
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Step 2 for one view and kind: from features to graph rows."""
+
+    points: np.ndarray
+    n_neighbors: int
+
+    @classmethod
+    def choose(cls, F, rule, n_v, seed):
+        """k-means centres of features ``F``."""
+        rng = np.random.RandomState(seed)
+        points = kmeans_anchors(F, rule.anchors(n_v), rng)
+        return cls(points, rule.neighbors(len(points)))
+
+    def __len__(self):
+        return len(self.points)
+
+    def __call__(self, F):
+        return anchor_rows(F, self.points, self.n_neighbors)
+
+
+@dataclass(frozen=True)
+class LearntMap:
+    """Step 7 for one view: plain and rooted coordinates -> learnt features."""
+
+    weights: np.ndarray
+    offset: np.ndarray
+
+    def __call__(self, F):
+        F = np.hstack(F)
+        return row_products(F, self.weights.astype(F.dtype)) - self.offset.astype(
+            F.dtype
         )
 
-    tasks = [(v, rooted) for rooted in VARIANTS for v in range(V)]
-    found = list(runner.map(choose, tasks))
-    return [
-        BridgeGraphs([[found[g * V + v][s] for v in range(V)] for g in range(2)])
-        for s in range(n_replicates)
-    ]
+
+@dataclass(frozen=True)
+class ViewGraphs:
+    """All that turns a row of one view into its graph rows, one per kind."""
+
+    coordinates: tuple  # Coordinates of the plain and the rooted kind
+    anchors: tuple  # Anchors of every kind
+    map: LearntMap | None = None
+
+    def features(self, X):
+        """Features of every kind, of a block of rows."""
+        F = [of_kind(X) for of_kind in self.coordinates]
+        return F if self.map is None else [*F, self.map(F)]
+
+    def __call__(self, X):
+        return [join(F) for join, F in zip(self.anchors, self.features(X))]
+
+    def with_learnt(self, map, anchors):
+        return replace(self, anchors=(*self.anchors, anchors), map=map)
+
+
+@dataclass(frozen=True)
+class BridgeGraphs:
+    """The graphs of all views: a block function that knows no training sample."""
+
+    views: list  # ViewGraphs
+    n_clusters: int  # that they were made for
+
+    @property
+    def sizes(self):
+        """Anchors of every kind and view, kind by kind."""
+        return tuple(
+            len(a) for kind in zip(*(g.anchors for g in self.views)) for a in kind
+        )
+
+    def __call__(self, views):
+        """GraphRows of a block of samples, one kind after the other."""
+        found = [self._rows(views, v) for v in range(len(self.views))]
+        return stack_kinds(views.mask, zip(*found))
+
+    def _rows(self, views, v):
+        """Per kind (indices, weights, nearest) of the samples seen in view ``v``."""
+        parts = list(map_observed(self.views[v], views, v))
+        if not parts:  # one row of zeros tells the number and the types of columns
+            X = np.zeros((1, views.n_features[v]), views.dtype)
+            parts = [[(i[:0], w[:0], 0 * own) for i, w, own in self.views[v](X)]]
+        return [
+            (np.concatenate(indices), np.concatenate(weights), sum(nearest))
+            for indices, weights, nearest in (zip(*kind) for kind in zip(*parts))
+        ]
+
+
+def stack_kinds(mask, kinds):
+    """GraphRows of kinds: per kind, per view, (indices, weights, nearest)."""
+    found = [graph for kind in kinds for graph in kind]
+    return GraphRows(
+        np.tile(mask, len(found) // mask.shape[1]),
+        tuple(graph[:2] for graph in found),
+        tuple(graph[2] for graph in found),
+    )
+
+
+def add_kind(rows, kind):
+    """GraphRows with one more kind, given as its (indices, weights, nearest) by view."""
+    V = len(kind)
+    return GraphRows(
+        np.hstack([rows.mask, rows.mask[:, :V]]),
+        (*rows.graphs, *(graph[:2] for graph in kind)),
+        (*rows.nearest, *(graph[2] for graph in kind)),
+    )
+
+
+def learn_features(views, rule, seed, map):
+    """Step 1: per view the Coordinates of both kinds, and the features of its rows."""
+
+    def of_view(v):
+        rows = views.rows(v)
+        few = rule.few(len(rows), np.random.RandomState([*seed, v]))
+        X = views.observed(v) if len(few) == len(rows) else views.take(v, rows[few])
+        found = []
+        for rooted in (False, True):
+            rng = np.random.RandomState([*seed, v, rooted])
+            kind = Coordinates.learn(X, rooted, rule.n_components, rng)
+            found.append((kind, np.concatenate(list(map_observed(kind, views, v)))))
+        return tuple(zip(*found))
+
+    return list(map(of_view, range(views.n_views)))
+
+
+def choose_anchors(F, kind, rule, seed, map):
+    """Step 2: Anchors per view for features ``F`` of one kind, and their graph rows."""
+
+    def of_view(task):
+        v, own = task
+        few = rule.few(len(own), np.random.RandomState([*seed, v]))
+        anchors = Anchors.choose(own[few], rule, len(own), [*seed, v, kind])
+        return anchors, anchors(own)
+
+    return list(map(of_view, enumerate(F)))
 
 
 def choose_views(views, chosen):
@@ -146,28 +208,3 @@ def choose_views(views, chosen):
         positions=tuple(views.positions[v] for v in chosen),
         feature_names=tuple(views.feature_names[v] for v in chosen),
     )
-
-
-def _variant_graphs(X, rooted, rule, m, seed, n_replicates):
-    """One view and variant: a graph per anchor seed, on the same features.
-
-    Means and axes come from the same rows as the anchors: all of them, or a sample.
-    """
-    X, axes = signed_root_rows(X) if rooted else X, None
-    mean = _column_means(X)
-    if X.shape[1] > rule.n_components:
-        rng = np.random.RandomState(seed)
-        axes = principal_axes(X, mean, rule.n_components, rng)
-    F = centred_features(X, mean, axes)
-    graphs = []
-    for s in range(n_replicates):
-        anchors = kmeans_anchors(F, m, np.random.RandomState([*seed, s]))
-        k = rule.neighbors(len(anchors))
-        graphs.append(ViewGraph(rooted, mean, axes, anchors, k))
-    return graphs
-
-
-def _column_means(X):
-    if sp.issparse(X):
-        return np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-    return X.mean(axis=0, dtype=np.float64)

@@ -68,11 +68,15 @@ class JointGraph:
     Parameters
     ----------
     bridges : list of Bridge
+        One per kind of features.
+    shares : tuple of float
+        Weight of every kind in the joint graph, sum one.
     mask_share : float
         omega: weight of the mask block; 0: there is none.
     """
 
     bridges: list
+    shares: tuple
     mask_share: float = 0.0
 
     @property
@@ -95,9 +99,9 @@ class JointGraph:
     @cached_property
     def factors(self):
         """Square root of each column's graph's share in B."""
-        share = np.full(self.width, (1 - self.mask_share) / len(self.bridges))
-        share[self.offsets[-1] :] = self.mask_share
-        return np.sqrt(share)
+        kinds = np.repeat(self.shares, [sum(b.sizes) for b in self.bridges])
+        mask = np.full(self.width - self.offsets[-1], self.mask_share)
+        return np.sqrt(np.append((1 - self.mask_share) * kinds, mask))
 
     def columns(self, g, chosen):
         """Columns of R of some views of graph ``g``."""
@@ -217,20 +221,10 @@ class JointGraph:
             degrees += R.sum(axis=0)
         return N, degrees
 
-    def embed(self, rows, W, constant, dtype, graphs=None):
-        """Rows ``[constant, r W]`` of a block of samples, (n, 1 + columns of W).
-
-        Parameters
-        ----------
-        rows : GraphRows
-        graphs : sequence of int, optional
-            The graphs of ``rows`` that the bridges belong to; by default all.
-        """
-        d, V = 1 + W.shape[1], self.n_views
-        graphs = range(len(self.bridges)) if graphs is None else graphs
-        rows = rows.select([g * V + v for g in graphs for v in range(V)])
-        patterns = {p.views: len(p.rows) for p in rows.patterns}
-        if many_patterns(patterns, self.sizes, len(self.sizes)):
+    def embed(self, rows, W, constant, dtype):
+        """Rows ``[constant, r W]`` of a block of GraphRows, (n, 1 + columns of W)."""
+        d = 1 + W.shape[1]
+        if many_patterns(rows.patterns, self.sizes, rows.n_samples):
             Y = np.empty((rows.n_samples, d), dtype)
             Y[:, 0] = constant
             for part, R in self.row_blocks(rows):
@@ -240,16 +234,16 @@ class JointGraph:
         return embed_rows(rows, self.sizes, coefficients, d, dtype)
 
 
-def many_patterns(patterns, sizes, n_views):
+def many_patterns(patterns, sizes, n):
     """Whether the patterns have more columns together than there are samples.
 
     Parameters
     ----------
-    patterns : dict
-        Pattern -> number of samples.
+    patterns : sequence of Pattern
+        Of the views of all kinds.
     sizes : sequence of int
-        Anchors of every graph and view.
+        Anchors of every kind and view.
+    n : int
     """
-    per_view = np.reshape(sizes, (-1, n_views)).sum(axis=0)
-    columns = sum(per_view[list(p)].sum() for p in patterns)
-    return columns > sum(patterns.values())
+    sizes = np.asarray(sizes)
+    return sum(sizes[list(p.views)].sum() for p in patterns) > n

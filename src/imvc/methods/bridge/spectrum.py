@@ -1,46 +1,69 @@
 """Steps 5 and 6 of AnchorBridge: the spectrum of the joint graph and its diffusion."""
 
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
 from imvc.kernels._anchor_graph import unit_rows
-from imvc.kernels._patterns import inverse_sqrt
+from imvc.kernels._patterns import inverse_sqrt, leading_eigh
 from imvc.methods.bridge.agreement import leading_without_constant
-from imvc.methods.bridge.joint import JointGraph, many_patterns
-
-__all__ = [
-    "diffusion_time",
-    "effective_dimension",
-    "joint_spectrum",
-    "joint_statistics",
-    "mask_share",
-    "single_spaces",
-]
+from imvc.methods.bridge.joint import many_patterns
+from imvc.scale import row_statistics
 
 _LONGEST_TIME = 2.0**20  # equal singular values never fall below the target
+_LEAST_VALUE = 1e-9  # squared singular values that W can be had from by samples
 
 
-def mask_share(missing):
-    """omega: how well a view's absence is predicted by another, mean over views."""
-    return float(np.maximum(missing.max(axis=0), 0).mean())
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading singular vectors of a joint graph past the constant one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (K,)
+        Squared singular values s_j^2.
+    W : ndarray of shape (M, K)
+        Singular vectors as functions of rows of R: u_j = R W_j.
+    """
+
+    values: np.ndarray
+    W: np.ndarray
+
+    def cut(self, c):
+        """Relaxed normalised cut: the sum of 1 - s_j^2 over c - 1 vectors."""
+        return float(c - 1 - self.values[: c - 1].sum())
 
 
-def joint_statistics(runner, joint, evidence):
-    """R'R and the column sums of R: by patterns, or by rows where that is less."""
-    if many_patterns(runner.surveyed.patterns, joint.sizes, joint.n_views):
-        return runner.total(None, joint.row_statistics, evidence.rows)
-    return joint.statistics(evidence.grams)
-
-
-def joint_spectrum(joint, N, degrees, K):
-    """Step 5: squared singular values of B and W with u_j = R W_j, without u_0."""
+def joint_spectrum(joint, rows, K):
+    """Step 5: at most K vectors of the joint graph of some GraphRows."""
+    if rows.n_samples <= joint.width:
+        return _by_samples(joint, rows, K)
+    if many_patterns(rows.patterns, joint.sizes, rows.n_samples):
+        N, degrees = joint.row_statistics(rows)
+    else:
+        N, degrees = joint.statistics(row_statistics(rows, joint.sizes).densified())
     scale = inverse_sqrt(degrees) * joint.factors
     values, Q = leading_without_constant(N, degrees, scale, K)
     kept = values > 0
     values, Q = values[kept], Q[:, kept]
+    return _spectrum(values, scale[:, None] * Q * inverse_sqrt(values))
+
+
+def _by_samples(joint, rows, K):
+    """The same from BB', where samples are fewer than columns."""
+    R = np.vstack([R for _, R in joint.row_blocks(rows)])
+    scale = inverse_sqrt(R.sum(axis=0)) * joint.factors
+    B = R * scale
+    centred = B - B.mean(axis=0)
+    values, U = leading_eigh(centred @ centred.T, min(K, len(B) - 1))
+    kept = values > _LEAST_VALUE
+    values, U = values[kept], U[:, kept]
+    return _spectrum(values, scale[:, None] * (B.T @ U) / values)
+
+
+def _spectrum(values, W):
     # In the order of rows, as a model file keeps it: products round alike.
-    return values, np.ascontiguousarray(scale[:, None] * Q * inverse_sqrt(values))
+    return Spectrum(values, np.ascontiguousarray(W))
 
 
 def effective_dimension(c):
@@ -66,39 +89,12 @@ def diffusion_time(values, target):
     return (low + high) / 2
 
 
-def single_spaces(runner, evidence, K):
-    """For every single graph a function k -> its unit rows of step 6 (for step 8)."""
-    spaces: list = []
-    for found in evidence:
-        whole = JointGraph(found.bridges)
-        N, degrees = joint_statistics(runner, whole, found)
-        for g, bridge in enumerate(found.bridges):
-            own, single = whole.columns(g, range(runner.n_views)), JointGraph([bridge])
-            values, W = joint_spectrum(single, N[np.ix_(own, own)], degrees[own], K)
-            embed = partial(
-                single.embed,
-                W=W,
-                constant=1 / np.sqrt(runner.n_samples),
-                dtype=runner.dtype,
-                graphs=(g,),
-            )
-            U = runner.rows(
-                f"space{len(spaces)}",
-                embed,
-                found.rows,
-                width=1 + W.shape[1],
-                dtype=runner.dtype,
-            )
-            spaces.append(partial(diffusion_space, U, values))
-    return spaces
+def diffusion_factors(values, c):
+    """What u_0, u_1, ... are multiplied with in step 6: 1 / (c - 1), s_j^t."""
+    time = diffusion_time(values, effective_dimension(c))
+    return np.append(1 / max(c - 1, 1), values ** (time / 2))
 
 
-def diffusion_space(U, values, c):
-    """Unit rows of [u_0 / (c - 1), u_j s_j^t] with the 4c leading vectors."""
-    values = values[: 4 * c]
-    decay = values ** (diffusion_time(values, effective_dimension(c)) / 2)
-    return U.then(partial(diffuse, factors=np.append(1 / max(c - 1, 1), decay)))
-
-
-def diffuse(U, factors):
-    return unit_rows(U[:, : len(factors)] * factors.astype(U.dtype))
+def diffused(U, values, c):
+    """Unit rows of step 6 from singular vectors, the constant one first."""
+    return unit_rows(U * diffusion_factors(values, c).astype(U.dtype))

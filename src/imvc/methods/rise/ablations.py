@@ -60,8 +60,17 @@ class Ablations:
     metric: Literal["sqeuclidean", "euclidean"] = "sqeuclidean"
 
 
-def refuse_unbounded(model):
-    """Refuse what would need all rows in memory at once."""
+def refuse_unbounded(model, runner):
+    """Refuse what would need all rows in memory at once, or has no rule for others."""
+    if not model._learns_from_all(runner.n_samples):
+        if model.graph == "full":
+            raise ValueError(
+                f"learn_sample={model.learn_sample} needs graph='bipartite': a full "
+                f"graph has no rule for other samples; leave it out."
+            )
+        return
+    if runner.views is not None:
+        return
     for name, value, other in (
         ("graph", "full", "'bipartite'"),
         ("anchors", "das", "'kmeans' or 'random'"),

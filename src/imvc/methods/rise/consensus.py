@@ -20,8 +20,16 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
     embedding_dim: Any
     _dim: Any
     _join_to: Any
+    _solve: Any
+    _cluster: Any
 
     _learnt_before_solving: ClassVar[set] = {"anchors_"}
+
+    def _learn_again(self, runner, samples):
+        anchor_model.solve_and_label(self, runner, samples, self._solve, self._cluster)
+
+    def _statistics(self, runner, rows):
+        return anchor_model.total_statistics(runner, rows, self._graphs.sizes)
 
     def _embed_views(self):
         if self.graph == "full":
@@ -68,12 +76,15 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
             anchor_model.check_survey(runner)
             rng = check_random_state(self.random_state)
             seeds = draw_seed(rng), draw_seed(rng)
+            learning = None
             for model in models:
                 model._remember(runner)
-                if model is models[0]:
-                    samples = model._learn_blocks(runner, seeds)
+                if learning is None:
+                    learning = model._learning_runner(runner, seeds[0])
+                    samples = model._learn_blocks(learning, seeds)
                 else:
-                    model._go_on_from(models[0], runner, samples)
+                    model._go_on_from(models[0], learning, samples)
+                model._place_others(learning, runner)
                 model._tell(runner)
         return models
 

@@ -109,8 +109,8 @@ class RISE(ConsensusMixin, ablations.Ablations, anchor_model.AnchorClusterer):
         check_at_most("embedding_dim", self._dim, *n_samples)
         if isinstance(self.anchors, str):
             anchor_model.check_neighbors(self.n_neighbors, self._n_anchors)
-        if runner.views is None:
-            ablations.refuse_unbounded(self)
+        if runner.views is None or self.learn_sample:
+            ablations.refuse_unbounded(self, runner)
 
     def _learn_blocks(self, runner, seeds):
         if self.graph == "full":

@@ -1,0 +1,318 @@
+"""What AnchorBridge learnt: attributes, the place of new samples, model files."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._kmeans import assign
+from imvc.kernels._patterns import PatternGrams
+from imvc.methods._base import warn_user
+from imvc.methods.anchor_model import Samples, Statistics, fresh_distance, label_rows
+from imvc.methods.bridge.components import Components, side_by_side
+from imvc.methods.bridge.graphs import (
+    Anchors,
+    BridgeGraphs,
+    Coordinates,
+    LearntMap,
+    ViewGraphs,
+    add_kind,
+)
+from imvc.methods.bridge.joint import Bridge, JointGraph
+from imvc.methods.bridge.rounding import SizeTolerant
+from imvc.methods.bridge.spectrum import (
+    Spectrum,
+    diffusion_factors,
+    diffusion_time,
+    effective_dimension,
+)
+from imvc.scale import GraphRows, ThreadRunner, ViewsSource
+
+_VERSION = 2  # of the method; models of another one mean something else
+_WARN_MISSINGNESS = 0.1
+
+
+@dataclass
+class ComponentModel:
+    """Graphs, joint spectrum and clusters of views that shared samples join.
+
+    Enough to place a sample of any pattern.
+
+    Parameters
+    ----------
+    graphs : BridgeGraphs
+    joint : JointGraph
+    spectrum : Spectrum
+    c : int
+    n_learnt : int
+        Learning samples.
+    r_squared : ndarray of shape (V,)
+        How well every view predicts the consensus of pass 1.
+    centers : ndarray of shape (c, 1 + K)
+        Of the clusters' unit rows.
+    guard : SizeTolerant or None
+        The rule that places samples where the partition is guarded.
+    """
+
+    graphs: BridgeGraphs
+    joint: JointGraph
+    spectrum: Spectrum
+    c: int
+    n_learnt: int
+    r_squared: np.ndarray
+    centers: np.ndarray
+    guard: SizeTolerant | None
+
+    @property
+    def dim(self):
+        return 1 + len(self.spectrum.values)
+
+    def embed(self, rows, dtype):
+        """Step 6 on a block: Y = [u_0 / (c - 1), u_j s_j^t], before unit rows."""
+        constant, *decay = diffusion_factors(self.spectrum.values, self.c)
+        W = self.spectrum.W * np.array(decay)
+        return self.joint.embed(rows, W, constant / np.sqrt(self.n_learnt), dtype)
+
+    def place(self, X):
+        """Cluster of every unit row."""
+        if self.guard is not None:
+            return self.guard.assign(X[:, 1:])
+        return assign(X, self.centers)[0]
+
+
+@dataclass(frozen=True)
+class KeptGraphs:
+    """Graph rows as a model keeps them of samples: three kinds, and the last again.
+
+    Samples that were learnt from have two rows of the learnt kind, one from a
+    prediction that leaves them out, to solve from, and one as new samples have it.
+    """
+
+    graphs: BridgeGraphs
+
+    @property
+    def sizes(self):
+        sizes = self.graphs.sizes
+        return (*sizes, *sizes[-len(self.graphs.views) :])
+
+    def __call__(self, views):
+        rows, V = self.graphs(views), views.n_views
+        return rows.select([*range(3 * V), *range(2 * V, 3 * V)])
+
+
+def embed_kept(rows, component, dtype):
+    """Y of samples by their kept graph rows."""
+    V = len(component.graphs.views)
+    return component.embed(rows.select([*range(2 * V), *range(3 * V, 4 * V)]), dtype)
+
+
+class LearntMixin:
+    """Attributes, prediction and files of AnchorBridge, which this is mixed into."""
+
+    component_views_: list
+    objective_: np.ndarray
+    view_names_: tuple
+    stability: Any
+    _learner: Any
+    _record: Any
+    _round: Any
+    _set_samples: Any
+    _stage: Any
+
+    def _start_attributes(self, n_views):
+        self._learnt = []
+        self.view_weights_ = np.zeros(n_views)
+        self.view_agreement_ = np.eye(n_views)
+        self.missingness_ = np.zeros((n_views, n_views))
+        self.anchor_distance_ = np.full(n_views, np.nan)
+        self.drift_ = np.ones(n_views)
+        self._record(np.zeros(1), True)
+
+    def _collect(self, component, passes, share):
+        """Put what one component says about its views into the attributes."""
+        evidence = passes.evidence
+        chosen = list(self.component_views_[len(self._learnt)])
+        self._learnt.append(component)
+        shares = component.joint.shares
+        weights = [bridge.weights for bridge in evidence.bridges]
+        self.view_weights_[chosen] = share * np.average(weights, 0, shares)
+        agreement = np.average(evidence.agreement[:2], axis=0)
+        self.view_agreement_[np.ix_(chosen, chosen)] = agreement
+        self.missingness_[np.ix_(chosen, chosen)] = evidence.missingness
+        plain = passes.rows.nearest[: len(chosen)]
+        self.anchor_distance_[chosen] = [fresh_distance(nearest) for nearest in plain]
+        self.objective_ += component.spectrum.cut(component.c)
+        if len(self._learnt) == 1:
+            values = component.spectrum.values
+            self.singular_values_ = np.sqrt(values)
+            self.diffusion_time_ = diffusion_time(
+                values, effective_dimension(component.c)
+            )
+
+    def _collect_centers(self):
+        """Centres of all components, numbered one after the other."""
+        total = sum(component.c for component in self._learnt)
+        centers = np.zeros(
+            (total, self._columns[-1].stop), self._learnt[0].centers.dtype
+        )
+        first = 0
+        for component, columns in zip(self._learnt, self._columns):
+            centers[first : first + component.c, columns] = component.centers
+            first += component.c
+        self.cluster_centers_ = centers
+
+    def _warn_of_views(self):
+        if len(self.component_views_) > 1:
+            groups = [[self.view_names_[v] for v in p] for p in self.component_views_]
+            warn_user(
+                f"the views fall into groups that share too few samples, {groups}; "
+                f"each group is clustered apart, its clusters have numbers of their "
+                f"own, and nothing tells which of them belong together.",
+            )
+        u, v = np.unravel_index(self.missingness_.argmax(), self.missingness_.shape)
+        if self.missingness_[u, v] > _WARN_MISSINGNESS:
+            warn_user(
+                f"views are not missing at random: view {self.view_names_[u]!r} "
+                f"predicts where {self.view_names_[v]!r} is observed (missingness_ "
+                f"{self.missingness_[u, v]:.2f}); clusters may follow what is missing.",
+            )
+
+    @property
+    def _graphs(self):
+        """How `update` makes graph rows of new samples."""
+        return KeptGraphs(self._learnt[0].graphs)
+
+    def _keep_samples(self, views, passes, seeds):
+        """Keep the graph rows of the learning samples: `update` solves from them."""
+        placed = self._graphs(views)
+        V = views.n_views
+        last = [(*g, own) for g, own in zip(placed.graphs[-V:], placed.nearest[-V:])]
+        rows = {0: add_kind(passes.rows, last)}
+        runner = ThreadRunner(ViewsSource(views, views.n_samples), map)
+        starts = runner.source.starts
+        self._samples = Samples(rows, starts, self._statistics(runner, rows), seeds)
+
+    def _statistics(self, runner, rows):
+        # What is solved is solved from the rows themselves.
+        nearest = runner.total(None, attrgetter("nearest"), rows)
+        return Statistics(PatternGrams(self._graphs.sizes, {}), nearest)
+
+    def _learn_again(self, runner, samples):
+        (old,), V = self._learnt, runner.n_views
+        rows = GraphRows.stack([samples.rows[i] for i in range(runner.n_blocks)])
+        self.overlap_ = runner.surveyed.overlap
+        self._start_attributes(V)
+        passes = self._learner(old.c, runner.map).solve(
+            rows.select(range(3 * V)), old.graphs.sizes, old.r_squared
+        )
+        self._round(old.graphs, passes, samples.seeds[1], 1.0, runner.map)
+        self._collect_centers()
+        self._warn_of_views()
+        if self.stability:  # other anchors never saw the old samples
+            self.stability_, self.cluster_stability_ = np.nan, np.full(old.c, np.nan)
+        (new,) = self._learnt
+        with self._stage("placing"):
+            embed = partial(embed_kept, component=new, dtype=runner.dtype)
+            Y = runner.rows(
+                "embedding", embed, samples.rows, width=new.dim, dtype=runner.dtype
+            )
+            label_rows(self, runner, Y)
+
+    @property
+    def _columns(self):
+        """Columns of the embedding that belong to each component."""
+        ends = np.cumsum([0, *(component.dim for component in self._learnt)])
+        return [slice(*pair) for pair in pairwise(ends)]
+
+    def _embed_views(self):
+        return self._of_components(embed_components), self._columns[-1].stop
+
+    def _place(self):
+        return self._of_components(place_components)
+
+    def _of_components(self, function):
+        """A block function that knows the components and where their columns are."""
+        return partial(
+            function,
+            learnt=self._learnt,
+            components=Components(self.component_views_),
+            columns=self._columns,
+        )
+
+    def _get_state(self):
+        arrays: dict = {}
+        return arrays, {"version": _VERSION, "learnt": pack(self._learnt, arrays)}
+
+    def _set_state(self, arrays, values):
+        if values.get("version") != _VERSION:
+            raise ValueError(
+                "the file holds an AnchorBridge of version 1, whose method is another; "
+                "fit the samples anew and save that model."
+            )
+        self.component_views_ = [tuple(p) for p in self.component_views_]
+        self._learnt = list(unpack(values["learnt"], arrays))
+        self._set_samples(arrays, values)
+
+
+def embed_components(views, learnt, components, columns, dtype):
+    """Y of a block of samples, every component in columns of its own."""
+    found = []
+    for i, component in enumerate(learnt):
+        own = components.select(views, i)
+        found.append(component.embed(component.graphs(own), dtype))
+    return side_by_side(views.mask, *found, components=components, columns=columns)
+
+
+def place_components(Y, mask, learnt, components, columns):
+    """``(labels, inertia)`` of rows of Y; components are numbered one by one."""
+    labels, inertia, first = np.zeros(len(Y), np.int64), 0.0, 0
+    for i, (component, own) in enumerate(zip(learnt, columns)):
+        rows = components.owned(mask, i)
+        X = unit_rows(Y[rows, own] if len(learnt) > 1 else Y)
+        found = component.place(X)
+        labels[rows] = first + found
+        inertia += float(np.square(X - component.centers[found]).sum(dtype=np.float64))
+        first += component.c
+    return labels, inertia
+
+
+_TYPES = {
+    cls.__name__: cls
+    for cls in (
+        *(Anchors, Bridge, BridgeGraphs, ComponentModel, Coordinates, JointGraph),
+        *(LearntMap, SizeTolerant, Spectrum, ViewGraphs),
+    )
+}
+
+
+def pack(value, arrays):
+    """What is learnt in JSON's types; arrays go to ``arrays`` under a number."""
+    if isinstance(value, np.ndarray):
+        arrays[f"learnt{len(arrays)}"] = value
+        return {"array": f"learnt{len(arrays) - 1}"}
+    if is_dataclass(value):
+        own = {f.name: pack(getattr(value, f.name), arrays) for f in fields(value)}
+        return {"type": type(value).__name__, "fields": own}
+    if isinstance(value, dict):
+        return {"items": [pack(item, arrays) for item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [pack(item, arrays) for item in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def unpack(tree, arrays):
+    """The inverse of `pack`; lists become tuples."""
+    if isinstance(tree, list):
+        return tuple(unpack(item, arrays) for item in tree)
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree:
+        return arrays[tree["array"]]
+    if "items" in tree:
+        return dict(unpack(tree["items"], arrays))
+    own = {name: unpack(part, arrays) for name, part in tree["fields"].items()}
+    return _TYPES[tree["type"]](**own)
