@@ -131,6 +131,14 @@ def test_what_a_curve_does_not_know_is_left_out():
     assert "nan" not in Reader(page).text()
 
 
+def test_one_valley_that_is_overfull_does_not_flatten_the_others():
+    curve = np.array([[2, 0.9, 2000.0], [3, 0.95, 0.4], [4, 0.5, 0.8]])
+    page = cluster_page(judged_report("weak", "so", stability_curve=curve))
+    plot = page.split('aria-label="Valleys')[1].split("</svg>")[0]
+    assert ">1.5<" in plot
+    assert ">2000<" not in plot
+
+
 def test_candidates_are_listed_with_their_reasons():
     text = Reader(cluster_page(judged_report("weak", "so"))).text()
     assert (

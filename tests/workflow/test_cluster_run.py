@@ -103,8 +103,9 @@ def test_a_hostile_column_name_stays_text_in_every_page(study):
     assert HOSTILE in {f.feature for f in study[3].explanation.features}
 
 
-def test_without_a_number_of_clusters_one_is_suggested_with_its_evidence(planted):
-    run = cluster(planted.Xs, n_refits=0)
+def test_without_a_number_of_clusters_one_is_suggested_with_its_evidence():
+    data = make_views(90, (6, 5, 4), 3, separation=8, incomplete=0.5, random_state=0)
+    run = cluster(data.Xs, n_refits=0)
     assert run.n_clusters == 3
     assert run.summary()["suggested"]
     assert run.summary()["evidence"] in ("strong", "weak")

@@ -36,6 +36,7 @@ _COLOURS, _SHAPES = 8, 6
 # Heights that are named in the curves over numbers of clusters.
 _BACK = {DOUBTFUL: "above: every cluster comes back"}
 _VALLEYS = {CLEAR: "below: clusters set apart", FLAT: "above: no valleys"}
+_FULLEST = 2.0  # valleys are drawn no higher: without any the ratio means little
 _CITATION = "The imvc developers. imvc: clustering when views are missing. Version {}."
 
 
@@ -151,7 +152,11 @@ def _curves(report: ClusterReport) -> dict[str, str]:
     k, comes_back, valleys = np.asarray(report.stability_curve, dtype=float).T
     plots = {
         "How much of the worst cluster comes back": (comes_back, _BACK, (0, 1)),
-        "Valleys between the clusters": (valleys, _VALLEYS, (0, 1.2)),
+        "Valleys between the clusters": (
+            np.minimum(valleys, _FULLEST),
+            _VALLEYS,
+            (0, 1.2),
+        ),
     }
     return {
         name: line_plot(
