@@ -1,24 +1,30 @@
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from bridge_oracle import bridge
+import bridge_oracle as twin
 from imvc import AnchorBridge, as_views
 from imvc.datasets import class_dependent_mask, make_views, random_mask
-from imvc.kernels._anchor_graph import unit_rows
-from imvc.methods.bridge.joint import JointGraph
-from imvc.methods.bridge.number import suggest
-from imvc.methods.bridge.rounding import SizeTolerant, ascend, clusters_of, sums_of
+from imvc.kernels._kmeans import assign
+from imvc.methods.bridge.graphs import GraphRule
+from imvc.methods.bridge.passes import Learner
+from imvc.methods.bridge.rounding import (
+    SizeTolerant,
+    ascend,
+    guarded_partition,
+    unit_centers,
+)
 from imvc.methods.bridge.spectrum import (
+    diffused,
     diffusion_time,
     effective_dimension,
-    joint_spectrum,
 )
 from imvc.metrics import adjusted_rand
-from imvc.scale import KeptRows, RowArray, ThreadRunner, ViewsSource, row_statistics
+from imvc.scale import row_statistics
 
 
 @pytest.fixture(scope="module")
@@ -122,71 +128,125 @@ def assert_same_subspaces(U, V, s, tol=1e-6):
         assert cosines.min() > 1 - tol, f"first {j} vectors"
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_patterns_and_rows_give_what_dense_matrices_give(name):
+def learn(name):
+    """Views of a case, its graphs and passes, and how many axes the twin keeps."""
     Xs, mask, c, options = case(name)
-    model = quiet(AnchorBridge(c, random_state=0, **options), Xs, mask)
-    (part,) = model._learnt
-    graphs = [[(g.anchors, g.n_neighbors) for g in v] for v in part.graphs.variants]
-    U, s, Y, a, w = bridge(
-        Xs, mask, c, graphs, options.get("n_components", 100), part.joint.mask_share
+    rule = GraphRule(c, *map(options.get, ("n_anchors", "n_neighbors")), 100, None)
+    if "n_components" in options:
+        rule = replace(rule, n_components=options["n_components"])
+    learner = Learner(rule, options.get("mask_as_view", False), map)
+    views = as_views(Xs, mask)
+    return views, *learner.learn(views, (0, 0)), rule.n_components
+
+
+def anchors_of(graphs):
+    """``[kind][v] -> (anchors, k)`` as the twin takes them."""
+    kinds = zip(*(own.anchors for own in graphs.views))
+    return [[(a.points, a.n_neighbors) for a in kind] for kind in kinds]
+
+
+def compare_pass(found, expected):
+    s = np.sqrt(found.spectrum.values)
+    both = min(len(s), len(expected.s))  # how many are zero is a matter of rounding
+    assert max(len(s), len(expected.s)) == both or expected.s[both:].max() < 1e-4
+    np.testing.assert_allclose(s[:both], expected.s[:both], atol=1e-9)
+    U, strong = found.U[:, 1:], s > 1e-2
+    assert_same_subspaces(U[:, strong], expected.U[:, : len(s)][:, strong], s[strong])
+    np.testing.assert_allclose(
+        [bridge.weights for bridge in found.joint.bridges], expected.w, atol=1e-8
     )
-    np.testing.assert_allclose(model.view_agreement_, a.mean(axis=0), atol=1e-8)
-    np.testing.assert_allclose(model.view_weights_, w.mean(axis=0), atol=1e-8)
-    assert len(model.singular_values_) == len(s)
-    np.testing.assert_allclose(model.singular_values_, s, atol=1e-11)
-    found = model.embedding_[:, 1:] / part.decay
-    strong = s > 1e-3
-    assert_same_subspaces(found[:, strong], U[:, strong], s[strong])
     # Gram matrices do not depend on signs or on rotations among equal values.
-    unit = unit_rows(model.embedding_)
-    np.testing.assert_allclose(unit @ unit.T, Y @ Y.T, atol=1e-5)
+    Y = diffused(found.U, found.spectrum.values, expected.c)
+    np.testing.assert_allclose(Y @ Y.T, expected.Y @ expected.Y.T, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_passes_give_what_the_dense_twin_gives(name):
+    views, graphs, passes, n_components = learn(name)
+    Xs, mask, c, _ = case(name)
+    joint, anchors = passes.second.joint, anchors_of(graphs)
+    first = twin.pass_one(Xs, mask, c, anchors[:2], n_components, joint.mask_share)
+    compare_pass(passes.first, first)
+    np.testing.assert_allclose(
+        passes.evidence.agreement[:2], [k.agreement for k in first.kinds], atol=1e-8
+    )
+    Y = diffused(passes.first.U, passes.first.spectrum.values, c)
+    maps = twin.learn(first, Y)
+    np.testing.assert_allclose(passes.r_squared, [m.R2 for m in maps], atol=1e-6)
+    second = twin.pass_two(first, maps, anchors[2])
+    compare_pass(passes.second, second)
+    # Placed like new samples, by the maps instead of what leaves a sample out.
+    rows = joint.embed(
+        graphs(views), passes.second.spectrum.W, len(mask) ** -0.5, np.float64
+    )
+    Y = diffused(rows, passes.second.spectrum.values, c)
+    expected = twin.placed(second, maps, anchors[2])
+    np.testing.assert_allclose(Y @ Y.T, expected @ expected.T, atol=1e-5)
+
+
+def test_the_guard_decides_as_the_twin_does(seed):
+    for name in ("skewed", "ordinary", "two views"):
+        Xs, mask = skewed() if name == "skewed" else case(name)[:2]
+        c = 7 if name == "skewed" else 3
+        learner = Learner(GraphRule(c, 30, None, 100, None), False, map)
+        graphs, passes = learner.learn(as_views(Xs, mask), (seed, 0))
+        starts = []
+        centers = {}
+        for number, found in enumerate((passes.first, passes.second)):
+            X = diffused(found.U, found.spectrum.values, c)
+            centers[number] = unit_centers(X, c, 5, 0, map)
+            plain = np.ascontiguousarray(found.U[:, 1:c])
+            plain_labels = assign(plain, unit_centers(plain, c, 5, 0, map))[0]
+            starts.append((assign(X, centers[number])[0], plain_labels))
+        anchors = anchors_of(graphs)
+        first = twin.pass_one(Xs, mask, c, anchors[:2])
+        Y = diffused(passes.first.U, passes.first.spectrum.values, c)
+        maps = twin.learn(first, Y)
+        second = twin.pass_two(first, maps, anchors[2])
+        labels, _ = twin.guard(first, second, starts)
+        rule = guarded_partition(passes, centers[1], c, 5, 0, map)
+        expected = SizeTolerant.of(second.Y[:, 1:], labels, c, rule.exponent)
+        np.testing.assert_array_equal(rule.counts, expected.counts)
 
 
 @pytest.mark.parametrize(
     "name", ["ordinary", "no overlap", "six views", "mask as view"]
 )
 def test_statistics_by_patterns_equal_those_by_rows(name):
-    Xs, mask, c, options = case(name)
-    model = AnchorBridge(c, random_state=0, n_anchors=12, **options)
-    views = as_views(Xs, mask)
-    quiet(model, Xs, mask)
-    (part,) = model._learnt
-    runner = ThreadRunner(ViewsSource(views), map)
-    runner.survey()
-    rows = {0: part.graphs(views)}
-    grams = row_statistics(rows[0], part.graphs.sizes)
-    evidence = model._weigh(runner, rows, grams, c)
-    joint = JointGraph(evidence.bridges, part.joint.mask_share)
-    by_patterns = joint.statistics(evidence.grams)
-    by_rows = joint.row_statistics(rows[0])
+    views, _, passes, _ = learn(name)
+    joint, rows, W = passes.second.joint, passes.rows, passes.second.spectrum.W
+    by_patterns = joint.statistics(row_statistics(rows, joint.sizes).densified())
+    by_rows = joint.row_statistics(rows)
     for one, other in zip(by_patterns, by_rows):
         np.testing.assert_allclose(one, other, atol=1e-12 * other.max())
-    values, W = joint_spectrum(joint, *by_patterns, 4 * c)
-    Y = np.empty((len(mask), W.shape[1]))
-    for block, R in joint.row_blocks(rows[0]):
+    Y = np.empty((views.n_samples, W.shape[1]))
+    for block, R in joint.row_blocks(rows):
         Y[block] = R @ W
-    np.testing.assert_allclose(Y.T @ Y, np.eye(len(values)), atol=1e-8)
+    np.testing.assert_allclose(Y.T @ Y, np.eye(W.shape[1]), atol=1e-6)
     for p in views.patterns():
-        stacked = tuple(p.views) + tuple(v + views.n_views for v in p.views)
-        C = joint.coefficients(stacked, W, 0.5)
+        stacked = [v + kind * views.n_views for kind in range(3) for v in p.views]
+        C = joint.coefficients(tuple(stacked), W, 0.5)
         Z = [np.zeros((len(p.rows), joint.sizes[i])) for i in stacked]
         for z, i in zip(Z, stacked):
-            indices, weights = rows[0].graphs[i]
+            indices, weights = rows.graphs[i]
             at = np.searchsorted(views.rows(i % views.n_views), p.rows)
             np.put_along_axis(z, indices[at], weights[at], axis=1)
         found = np.hstack(Z) @ C
-        np.testing.assert_allclose(found[:, 1:], Y[p.rows], atol=1e-10)
+        np.testing.assert_allclose(found[:, 1:], Y[p.rows], atol=1e-8)
         np.testing.assert_allclose(found[:, 0], 0.5)
 
 
 def test_many_samples_go_by_patterns():
-    """Enough samples that patterns are fewer columns: the embedding is orthonormal."""
-    data = make_views(900, (6, 5), 3, incomplete=0.5, random_state=0)
+    """Enough samples that patterns are fewer columns: the vectors are orthonormal."""
+    data = make_views(2000, (6, 5), 3, incomplete=0.5, random_state=0)
+    views = as_views(data.Xs, data.mask)
+    learner = Learner(GraphRule(3, 20, None, 100, None), False, map)
+    _, passes = learner.learn(views, (0, 0))
+    for found in (passes.first, passes.second):
+        np.testing.assert_allclose(
+            found.U.T @ found.U, np.eye(found.U.shape[1]), atol=1e-9
+        )
     model = AnchorBridge(3, n_anchors=20, random_state=0).fit(data.Xs, mask=data.mask)
-    U = model.embedding_[:, 1:] / model._learnt[0].decay
-    np.testing.assert_allclose(U.T @ U, np.eye(U.shape[1]), atol=1e-9)
-    np.testing.assert_allclose(U.sum(axis=0), 0, atol=1e-9)
     np.testing.assert_array_equal(model.predict(data.Xs, mask=data.mask), model.labels_)
     # One at a time a new sample goes by rows; it must land in the same place.
     one = [X[3:4] for X in data.Xs]
@@ -197,7 +257,7 @@ def test_many_samples_go_by_patterns():
 
 VARIANTS = [
     {},
-    dict(partition="guarded"),
+    dict(partition="unit"),
     dict(mask_as_view=True),
     dict(stability=True),
     dict(n_anchors=20),
@@ -265,7 +325,9 @@ def test_the_mask_as_a_view_acts_when_absence_tells_the_class(data):
 def test_more_starts_never_end_worse(data):
     noise = [np.random.default_rng(0).standard_normal(X.shape) for X in data.Xs]
     few, many = (
-        AnchorBridge(8, n_init=k, random_state=0).fit(noise, mask=data.mask).inertia_
+        AnchorBridge(8, n_init=k, partition="unit", random_state=0)
+        .fit(noise, mask=data.mask)
+        .inertia_
         for k in (1, 30)
     )
     assert many < few
@@ -393,9 +455,9 @@ def test_float32_stays_float32_and_agrees(data, model):
     single = AnchorBridge(3, random_state=0)
     single.fit([X.astype(np.float32) for X in data.Xs], mask=data.mask)
     assert single.embedding_.dtype == single.cluster_centers_.dtype == np.float32
-    part = single._learnt[0]
-    assert part.graphs.variants[0][0].anchors.dtype == np.float32
-    assert part.W.dtype == np.float64
+    (part,) = single._learnt
+    assert all(a.points.dtype == np.float32 for a in part.graphs.views[0].anchors)
+    assert part.spectrum.W.dtype == np.float64
     assert adjusted_rand(single.labels_, model.labels_) > 0.95
 
 
@@ -416,7 +478,7 @@ def test_stability_is_high_on_planted_clusters_and_low_on_noise(data):
     noise = [rng.standard_normal((150, 10)) for _ in range(3)]
     junk = AnchorBridge(3, **options).fit(noise, mask=data.mask)
     assert planted.stability_ > 0.9
-    assert junk.stability_ < 0.5
+    assert junk.stability_ < 0.75
     assert AnchorBridge(3, random_state=0).fit(noise).stability_ is None
 
 
@@ -429,40 +491,33 @@ def test_stability_does_not_change_the_labels(data, model):
 
 @pytest.mark.parametrize("c", [3, 5])
 def test_the_planted_number_of_clusters_is_suggested(c, seed, tmp_path):
-    data = make_views(200, (10, 14, 8), c, incomplete=0.3, random_state=seed)
+    data = make_views(500, (10, 14, 8), c, incomplete=0.3, random_state=seed)
     model = AnchorBridge(range(2, 9), random_state=seed).fit(data.Xs, mask=data.mask)
-    assert model.n_clusters_ == c
+    assert model.n_clusters_ == c == model.candidates_[0].k
+    assert model.evidence_ == "strong"
+    assert f"{c} clusters, give or take one" in model.evidence_reason_
     curve = model.stability_curve_
     np.testing.assert_array_equal(curve[:, 0], range(2, 9))
     assert curve[c - 2, 1] > 0.9
+    assert model.cluster_stability_.shape == (c,)
+    assert model.cluster_stability_.min() > 0.75
     same = AnchorBridge(c, random_state=seed).fit(data.Xs, mask=data.mask)
     np.testing.assert_array_equal(model.labels_, same.labels_)
     assert same.n_clusters_ == c
-    assert same.stability_curve_ is None
+    assert same.stability_curve_ is same.candidates_ is same.evidence_ is None
     model.save(tmp_path / "m.imvc")
-    np.testing.assert_array_equal(
-        AnchorBridge.load(tmp_path / "m.imvc").stability_curve_, curve
-    )
+    loaded = AnchorBridge.load(tmp_path / "m.imvc")
+    np.testing.assert_array_equal(loaded.stability_curve_, curve)
+    assert loaded.candidates_ == model.candidates_
 
 
-def test_the_evidence_is_strong_only_for_a_clear_and_high_top():
-    k = np.arange(2, 7)
-    clear = np.column_stack([k, [0.4, 0.5, 0.9, 0.6, 0.5], 0 * k])
-    assert suggest(clear) == (4, "strong")
-    low = np.column_stack([k, [0.1, 0.2, 0.5, 0.2, 0.2], 0 * k])
-    assert suggest(low) == (4, "weak")
-    flat = np.column_stack([k, [0.7, 0.7, 0.8, 0.79, 0.7], 0 * k])
-    assert suggest(flat)[1] == "weak"
-    # Two clusters agree easily; three that agree as well say more.
-    assert suggest(np.array([[2, 1.0, 0], [3, 0.99, 0]]))[0] == 3
-
-
-def test_noise_gives_weak_evidence():
-    rng = np.random.default_rng(0)
+def test_noise_is_said_to_have_no_clusters(seed):
+    rng = np.random.default_rng(seed)
     noise = [rng.standard_normal((200, 10)) for _ in range(3)]
-    model = AnchorBridge(random_state=0).fit(noise)
-    assert model.evidence_ == "weak"
-    np.testing.assert_array_equal(model.stability_curve_[:, 0], range(2, 16))
+    with pytest.warns(UserWarning, match="There may be no clusters"):
+        model = AnchorBridge(random_state=seed).fit(noise)
+    assert model.evidence_ == "none"
+    np.testing.assert_array_equal(model.stability_curve_[:, 0], range(2, 21))
 
 
 def skewed():
@@ -487,33 +542,29 @@ def test_the_guard_acts_on_clusters_of_unequal_size():
 
 def test_gains_of_the_guard_are_differences_of_its_objective(rng):
     X, labels, a = rng.standard_normal((30, 4)), np.arange(30) % 3, 0.8
-    clusters = SizeTolerant(*sums_of(X, labels, 3, np.asarray), a)
+    clusters = SizeTolerant.of(X, labels, 3, a)
     gain, worth = clusters.join(X), clusters.stay(X, labels)
     for i, k in itertools.product(range(5), range(3)):
         if k == labels[i]:
             continue
         moved = labels.copy()
         moved[i] = k
-        change = SizeTolerant(*sums_of(X, moved, 3, np.asarray), a).value()
-        change -= clusters.value()
+        change = SizeTolerant.of(X, moved, 3, a).value() - clusters.value()
         assert gain[i, k] - worth[i] == pytest.approx(change)
 
 
 def test_the_guard_never_ends_below_its_start(rng):
     X, labels = rng.standard_normal((200, 5)), rng.integers(4, size=200)
-    runner = ThreadRunner(ViewsSource(as_views([X]), 70), map)
-    starts = runner.source.starts
-    Y, start = (KeptRows(runner, RowArray(a, starts), starts) for a in (X, labels))
-    found = ascend(runner, Y, start, 4, 0.85)
-    before, after = (clusters_of(runner, Y, y, 4, 0.85).value() for y in (start, found))
+    found = ascend(X, labels, 4, 0.85)
+    before, after = (SizeTolerant.of(X, y, 4, 0.85).value() for y in (labels, found))
     assert after > before
 
 
-def test_the_callback_sees_both_variants_and_the_joint_graph(data):
+def test_the_callback_sees_every_kind_and_both_joint_graphs(data):
     seen = []
     model = AnchorBridge(3, random_state=0, callback=lambda *step: seen.append(step))
     model.fit(data.Xs, mask=data.mask)
-    assert [i for i, _ in seen] == [1, 2, 3]
+    assert [i for i, _ in seen] == [1, 2, 3, 4, 5]
     assert seen[-1][1] == model.objective_[0]
     s = model.singular_values_[:2]
     assert model.objective_[0] == pytest.approx((1 - s**2).sum())
@@ -567,4 +618,5 @@ def test_a_model_from_a_file_that_measured_stability_takes_more_samples(data, tm
     found = AnchorBridge.load(tmp_path / "model.imvc")
     found.update([X[:20] for X in data.Xs], mask=data.mask[:20])
     assert np.isnan(found.stability_)
+    assert np.isnan(found.cluster_stability_).all()
     assert len(found.labels_) == len(data.mask) + 20

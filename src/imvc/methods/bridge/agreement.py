@@ -23,14 +23,17 @@ class KindGraphs:
 
     Parameters
     ----------
+    n : int
+        Samples.
     rows : list of ndarray
-        Samples of every view, ascending.
+        Those of every view, ascending.
     Z : list of CSR matrices (n_v, m_v), in float64
     E : list of ndarrays (n_v, c)
     values : list of ndarrays (c,)
         Squared singular values past the constant vector's, zero past the rank.
     """
 
+    n: int
     rows: list
     Z: list
     E: list
@@ -47,7 +50,7 @@ class KindGraphs:
         ]
         seen = [np.flatnonzero(column) for column in rows.mask[:, own].T]
         E, values = zip(*map(lambda Z_v: left_vectors(Z_v, c), Z))
-        return cls(seen, Z, list(E), list(values))
+        return cls(rows.n_samples, seen, Z, list(E), list(values))
 
     def shared(self, u, v):
         """Which of the rows of u and of v belong to samples seen in both."""

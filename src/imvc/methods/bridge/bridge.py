@@ -21,6 +21,7 @@ those included, is placed by one pass: features, graph rows, Y, cluster.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -31,6 +32,12 @@ from imvc.methods._parameters import AtLeastTwo, Count, estimator, positional
 from imvc.methods.bridge.components import Components, inhabited, view_components
 from imvc.methods.bridge.graphs import GraphRule
 from imvc.methods.bridge.model import ComponentModel, LearntMixin
+from imvc.methods.bridge.number import (
+    Reruns,
+    cluster_stability,
+    partitions_of,
+    sweep,
+)
 from imvc.methods.bridge.passes import Learner
 from imvc.methods.bridge.rounding import guarded_partition, sums_of, unit_centers
 from imvc.methods.bridge.spectrum import diffused
@@ -142,7 +149,8 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
 
     _row_normalize = True
     _learnt_before_solving: ClassVar[set] = {
-        *("n_clusters_", "evidence_", "stability_curve_", "component_views_"),
+        *("n_clusters_", "evidence_", "evidence_reason_", "candidates_"),
+        *("stability_curve_", "component_views_"),
     }
 
     def _check_against(self, data):
@@ -173,22 +181,58 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
 
     def _learn_blocks(self, runner, seeds):
         views = runner.sample(None, seeds[0])
-        self.overlap_ = runner.surveyed.overlap
-        self.n_clusters_ = self._candidates(runner.n_samples)[0]
-        found = view_components(self.overlap_, self.n_clusters_)
-        self.component_views_ = inhabited(runner.surveyed.patterns, found)
-        components = Components(self.component_views_)
-        self._start_attributes(runner.n_views)
+        reruns = self._choose_number(runner, views, seeds)
+        components = self._components(runner, self.n_clusters_)
+        self._start_attributes(components.views, runner.n_views)
         for i in range(len(components.views)):
             own = components.select(views, i)
             c = min(self.n_clusters_, own.n_samples)
             graphs, passes = self._learner(c, runner.map).learn(own, (seeds[0], i))
             share = own.n_samples / views.n_samples
             self._round(graphs, passes, seeds[1], share, runner.map)
+            if self.stability or reruns is not None:
+                known = reruns if i == 0 else None
+                self._measure_stability(own, share, known, seeds, runner.map)
         self._collect_centers()
-        self._warn_of_views()
+        self._warn()
         if len(components.views) == 1:
             self._keep_samples(views, passes, seeds)
+
+    def _components(self, runner, c):
+        """Which views and samples belong together, if there are c clusters."""
+        self.overlap_ = runner.surveyed.overlap
+        found = view_components(self.overlap_, c)
+        return Components(inhabited(runner.surveyed.patterns, found))
+
+    def _choose_number(self, runner, views, seeds):
+        """Set ``n_clusters_``, of several candidates the largest that comes back."""
+        candidates = self._candidates(runner.n_samples)
+        self.n_clusters_, self.evidence_ = candidates[0], None
+        self.evidence_reason_ = self.candidates_ = self.stability_curve_ = None
+        if len(candidates) == 1:
+            return None
+        with self._stage("number of clusters"):
+            most = candidates[-1]
+            views = self._components(runner, most).select(views, 0)
+            learner = self._learner(most, runner.map, silent=True)
+            reruns = Reruns.of(learner, views, (seeds[0],))
+            found = sweep(reruns.spaces, candidates, seeds[1], runner.map)
+        self.n_clusters_, self.evidence_ = found.n_clusters, found.evidence
+        self.evidence_reason_, self.candidates_ = found.reason, found.candidates
+        self.stability_curve_ = found.curve
+        return reruns
+
+    def _measure_stability(self, views, share, reruns, seeds, map):
+        """How well the clusters of the last component come back."""
+        with self._stage("stability"):
+            component = self._learnt[-1]
+            if reruns is None:
+                learner = self._learner(component.c, map, silent=True)
+                reruns = Reruns.of(learner, views, (seeds[0],))
+            partitions = partitions_of(reruns.spaces, component.c, seeds[1], map)
+            labels = component.predict(reruns.views)
+            J = cluster_stability(labels, partitions, component.c)
+            self._collect_stability(J, labels, share)
 
     def _place_others(self, learning, runner):
         """Place all samples as new ones are, those that were learnt from too."""
@@ -196,16 +240,14 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             self._samples = replace(self._samples, stand_for=runner.n_samples)
         anchor_model.place_all(self, runner)
 
-    def _learner(self, c, map):
-        steps = iter(range(1, 6))
+    def _learner(self, c, map, silent=False):
         rule = self.n_anchors, self.n_neighbors, self.n_components, self.anchor_sample
-        return Learner(
-            GraphRule(c, *rule),
-            self.mask_as_view,
-            map,
-            self._stage,
-            lambda cut: self._report(next(steps), cut),
-        )
+        learner = Learner(GraphRule(c, *rule), self.mask_as_view, map)
+        if silent:
+            return learner
+        steps = count(1)
+        tell = lambda cut: self._report(next(steps), cut)  # noqa: E731
+        return replace(learner, stage=self._stage, report=tell)
 
     def _round(self, graphs, passes, seed, share, map):
         """Step 8: the clusters of one component, from both of its passes."""

@@ -27,7 +27,7 @@ def view_weights(a, sharpness, quality):
 
 
 def junk_gate(kinds, a, overlap, c):
-    """A factor per view: one where a pair of views agrees, else rep_v^gamma, gamma <= 2.
+    """A factor per view: one where a pair of views agrees, else rep_v^gamma.
 
     ``kinds`` and ``a`` are of plain and of rooted features.
     """
@@ -46,16 +46,15 @@ def junk_gate(kinds, a, overlap, c):
     return reproducibility(*kinds, c) ** gamma
 
 
-def build_bridge(graphs, sizes, a, weights, n):
+def build_bridge(graphs, sizes, a, weights):
     """Step 4: P_uv from shared samples; pairs that do not agree go by way of others."""
     V, P = len(sizes), {}
     for u in range(V):
         for v in range(V):
             if u != v:
                 at_u, at_v = graphs.shared(u, v)
-                mean = np.asarray(graphs.Z[v].sum(axis=0)).ravel() / n
                 C = (graphs.Z[u][at_u].T @ graphs.Z[v][at_v]).toarray()
-                C += _EPSILON * mean
+                C += _EPSILON / graphs.n * np.asarray(graphs.Z[v].sum(axis=0))
                 P[u, v] = C / C.sum(axis=1, keepdims=True)
     P, routed = route(P, a)
     return Bridge(tuple(sizes), weights, routed, P)

@@ -93,9 +93,8 @@ class LearntMap:
 
     def __call__(self, F):
         F = np.hstack(F)
-        return row_products(F, self.weights.astype(F.dtype)) - self.offset.astype(
-            F.dtype
-        )
+        predicted = row_products(F, self.weights.astype(F.dtype))
+        return predicted - self.offset.astype(F.dtype)
 
 
 @dataclass(frozen=True)
@@ -114,9 +113,6 @@ class ViewGraphs:
     def __call__(self, X):
         return [join(F) for join, F in zip(self.anchors, self.features(X))]
 
-    def with_learnt(self, map, anchors):
-        return replace(self, anchors=(*self.anchors, anchors), map=map)
-
 
 @dataclass(frozen=True)
 class BridgeGraphs:
@@ -128,9 +124,8 @@ class BridgeGraphs:
     @property
     def sizes(self):
         """Anchors of every kind and view, kind by kind."""
-        return tuple(
-            len(a) for kind in zip(*(g.anchors for g in self.views)) for a in kind
-        )
+        kinds = zip(*(own.anchors for own in self.views))
+        return tuple(len(anchors) for kind in kinds for anchors in kind)
 
     def __call__(self, views):
         """GraphRows of a block of samples, one kind after the other."""
@@ -160,7 +155,7 @@ def stack_kinds(mask, kinds):
 
 
 def add_kind(rows, kind):
-    """GraphRows with one more kind, given as its (indices, weights, nearest) by view."""
+    """GraphRows with one more kind: its (indices, weights, nearest) by view."""
     V = len(kind)
     return GraphRows(
         np.hstack([rows.mask, rows.mask[:, :V]]),

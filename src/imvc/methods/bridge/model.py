@@ -23,6 +23,7 @@ from imvc.methods.bridge.graphs import (
     add_kind,
 )
 from imvc.methods.bridge.joint import Bridge, JointGraph
+from imvc.methods.bridge.number import Candidate
 from imvc.methods.bridge.rounding import SizeTolerant
 from imvc.methods.bridge.spectrum import (
     Spectrum,
@@ -77,6 +78,10 @@ class ComponentModel:
         W = self.spectrum.W * np.array(decay)
         return self.joint.embed(rows, W, constant / np.sqrt(self.n_learnt), dtype)
 
+    def predict(self, views):
+        """Clusters of samples."""
+        return self.place(unit_rows(self.embed(self.graphs(views), views.dtype)))
+
     def place(self, X):
         """Cluster of every unit row."""
         if self.guard is not None:
@@ -116,6 +121,9 @@ class LearntMixin:
     component_views_: list
     objective_: np.ndarray
     view_names_: tuple
+    candidates_: list | None
+    evidence_: str | None
+    evidence_reason_: str | None
     stability: Any
     _learner: Any
     _record: Any
@@ -123,13 +131,14 @@ class LearntMixin:
     _set_samples: Any
     _stage: Any
 
-    def _start_attributes(self, n_views):
-        self._learnt = []
+    def _start_attributes(self, component_views, n_views):
+        self.component_views_, self._learnt = component_views, []
         self.view_weights_ = np.zeros(n_views)
         self.view_agreement_ = np.eye(n_views)
         self.missingness_ = np.zeros((n_views, n_views))
         self.anchor_distance_ = np.full(n_views, np.nan)
         self.drift_ = np.ones(n_views)
+        self.stability_ = self.cluster_stability_ = None
         self._record(np.zeros(1), True)
 
     def _collect(self, component, passes, share):
@@ -153,6 +162,13 @@ class LearntMixin:
                 values, effective_dimension(component.c)
             )
 
+    def _collect_stability(self, J, labels, share):
+        """Add how well the clusters of one more component come back."""
+        if self.stability_ is None:
+            self.stability_, self.cluster_stability_ = 0.0, np.empty(0)
+        self.stability_ += share * float(J[labels].mean())
+        self.cluster_stability_ = np.append(self.cluster_stability_, J)
+
     def _collect_centers(self):
         """Centres of all components, numbered one after the other."""
         total = sum(component.c for component in self._learnt)
@@ -165,7 +181,9 @@ class LearntMixin:
             first += component.c
         self.cluster_centers_ = centers
 
-    def _warn_of_views(self):
+    def _warn(self):
+        if self.evidence_ == "none":
+            warn_user(self.evidence_reason_)
         if len(self.component_views_) > 1:
             groups = [[self.view_names_[v] for v in p] for p in self.component_views_]
             warn_user(
@@ -205,13 +223,15 @@ class LearntMixin:
         (old,), V = self._learnt, runner.n_views
         rows = GraphRows.stack([samples.rows[i] for i in range(runner.n_blocks)])
         self.overlap_ = runner.surveyed.overlap
-        self._start_attributes(V)
+        kept = self.anchor_distance_, self.drift_  # of the fit, and of the new samples
+        self._start_attributes(self.component_views_, V)
         passes = self._learner(old.c, runner.map).solve(
             rows.select(range(3 * V)), old.graphs.sizes, old.r_squared
         )
         self._round(old.graphs, passes, samples.seeds[1], 1.0, runner.map)
         self._collect_centers()
-        self._warn_of_views()
+        self._warn()
+        self.anchor_distance_, self.drift_ = kept
         if self.stability:  # other anchors never saw the old samples
             self.stability_, self.cluster_stability_ = np.nan, np.full(old.c, np.nan)
         (new,) = self._learnt
@@ -254,6 +274,8 @@ class LearntMixin:
                 "fit the samples anew and save that model."
             )
         self.component_views_ = [tuple(p) for p in self.component_views_]
+        if self.candidates_ is not None:
+            self.candidates_ = [Candidate(*own) for own in self.candidates_]
         self._learnt = list(unpack(values["learnt"], arrays))
         self._set_samples(arrays, values)
 

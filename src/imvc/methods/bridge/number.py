@@ -18,13 +18,18 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._anchor_graph import unit_rows
-from imvc.methods.bridge.spectrum import diffusion_time, effective_dimension
+from imvc.kernels._kmeans import random_rows
+from imvc.methods.bridge.graphs import learn_features
+from imvc.methods.bridge.spectrum import diffused
+from imvc.views import IncompleteViews
 
 # The ruggedness of k-means is the signal: with more starts, or shared ones, fine
 # partitions come back too. Four starts and COMES_BACK belong together.
 _RUNS, _STARTS = 3, 4
 _MAX_ITER, _TOL = 300, 1e-4  # of k-means, as everywhere else
+
+_ANCHOR_SEEDS = 3
+_SAMPLES, _COMPARED = 10_000, 1_000  # rows that graphs are made of, and compared on
 
 COMES_BACK = 0.75  # Jaccard index above which a cluster counts as the same again
 _LOST = 0.5  # below, most of the worst cluster went elsewhere
@@ -51,9 +56,34 @@ class Space:
     def rows(self, k):
         """Unit rows of [u_0 / (k - 1), u_j s_j^t] with the 4k leading vectors."""
         values = self.values[: 4 * k]
-        time = diffusion_time(values, effective_dimension(k))
-        factors = np.append(1 / max(k - 1, 1), values ** (time / 2))
-        return unit_rows(self.U[:, : len(factors)] * factors.astype(self.U.dtype))
+        return diffused(self.U[:, : 1 + len(values)], values, k)
+
+
+@dataclass(frozen=True)
+class Reruns:
+    """The joint graph of some samples under several anchor seeds.
+
+    That of pass 1: learnt features make even noise come back.
+    """
+
+    views: IncompleteViews  # of the rows that are compared
+    spaces: list
+
+    @classmethod
+    def of(cls, learner, views, seed):
+        """From at most 10 000 of the views' samples, compared on 1000 of these."""
+        rng = np.random.RandomState(seed)
+        if views.n_samples > _SAMPLES:
+            views = views.select(random_rows(views.n_samples, _SAMPLES, rng))
+        few = random_rows(views.n_samples, min(views.n_samples, _COMPARED), rng)
+        found = learn_features(views, learner.rule, seed, learner.map)
+        F = [features for _, features in found]
+        spaces = []
+        for a in range(_ANCHOR_SEEDS):
+            rows, anchors = learner.join(views.mask, F, (*seed, a))
+            own = learner.first_pass(rows, [[*map(len, kind)] for kind in anchors])[1]
+            spaces.append(Space(own.U[few], own.spectrum.values))
+        return cls(views.select(few), spaces)
 
 
 class Candidate(NamedTuple):

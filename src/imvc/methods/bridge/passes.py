@@ -43,8 +43,6 @@ class Evidence:
     ----------
     bridges : list of Bridge, one per kind
     agreement : list of ndarrays (V, V), one per kind
-    cuts : list of float
-        Relaxed normalised cut of each kind's views, weighted.
     missingness : ndarray of shape (V, V)
     gate : ndarray of shape (V,)
         Factor of the view weights where no pair of views agrees.
@@ -52,7 +50,6 @@ class Evidence:
 
     bridges: list
     agreement: list
-    cuts: list
     missingness: np.ndarray
     gate: np.ndarray
 
@@ -64,7 +61,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass leaves: the joint graph, its spectrum, the learning samples in it."""
+    """What one pass leaves of the learning samples."""
 
     joint: JointGraph
     spectrum: Spectrum
@@ -102,14 +99,15 @@ class Learner:
     map : callable
         Like the built-in; a threaded one does views side by side.
     stage, report : callable
-        Of the estimator: a context that names what is done; ``report(step, cut)``.
+        A context that names what is done, and what is told the relaxed normalised cuts
+        of plain and rooted features, their joint graph, learnt features, and all.
     """
 
     rule: Any
     mask_as_view: bool
     map: Any
     stage: Any = nullcontext
-    report: Any = None
+    report: Any = float
 
     @property
     def c(self):
@@ -117,21 +115,10 @@ class Learner:
 
     def learn(self, views, seed):
         """Graphs and both passes from the views of the learning samples."""
+        mask = views.mask
         with self.stage("features"):
             coordinates, F = zip(*learn_features(views, self.rule, seed, self.map))
-        return self.learn_from(views.mask, coordinates, F, seed)
-
-    def learn_from(self, mask, coordinates, F, seed):
-        """`learn` from features; ``F[v]`` holds both kinds of view v."""
-        with self.stage("graphs"):
-            anchors, kinds = [], []
-            for kind, own in enumerate(zip(*F)):
-                chosen, graphs = zip(
-                    *choose_anchors(own, kind, self.rule, seed, self.map)
-                )
-                anchors.append(chosen)
-                kinds.append(graphs)
-            rows = stack_kinds(mask, kinds)
+        rows, anchors = self.join(mask, F, seed)
         evidence, first = self.first_pass(rows, [_sizes(kind) for kind in anchors])
         with self.stage("learnt features"):
             Y = diffused(first.U, first.spectrum.values, self.c).astype(F[0][0].dtype)
@@ -142,18 +129,25 @@ class Learner:
                 return predict_consensus(F[v], Y[seen], omega[seen])
 
             found = list(self.map(predict, range(len(F))))
-            learnt = [own.features for own in found]
-            chosen, graphs = zip(
-                *choose_anchors(learnt, LEARNT, self.rule, seed, self.map)
-            )
+            learnt, graphs = self._join_kind([p.features for p in found], LEARNT, seed)
             rows = add_kind(rows, graphs)
-        r_squared = np.array([own.r_squared for own in found])
-        passes = self.second_pass(rows, _sizes(chosen), r_squared, evidence, first)
+        r_squared = np.array([prediction.r_squared for prediction in found])
+        passes = self.second_pass(rows, _sizes(learnt), r_squared, evidence, first)
         views = [
-            ViewGraphs(tuple(own), tuple(joined), prediction.map)
-            for own, *joined, prediction in zip(coordinates, *anchors, chosen, found)
+            ViewGraphs(own, joined, prediction.map)
+            for own, *joined, prediction in zip(coordinates, *anchors, learnt, found)
         ]
         return BridgeGraphs(views, self.c), passes
+
+    def join(self, mask, F, seed):
+        """Step 2: GraphRows of plain and rooted features, and the anchors by kind."""
+        with self.stage("graphs"):
+            found = [self._join_kind(own, g, seed) for g, own in enumerate(zip(*F))]
+            anchors, kinds = zip(*found)
+            return stack_kinds(mask, kinds), anchors
+
+    def _join_kind(self, F, kind, seed):
+        return zip(*choose_anchors(F, kind, self.rule, seed, self.map))
 
     def solve(self, rows, sizes, r_squared):
         """Both passes from the graph rows of all kinds; anchors and maps are given."""
@@ -165,60 +159,54 @@ class Learner:
     def first_pass(self, rows, sizes):
         """Steps 3 to 6 on plain and rooted features."""
         with self.stage("first pass"):
-            V, n, c = len(sizes[0]), rows.n_samples, self.c
+            V, c = len(sizes[0]), self.c
             mask = rows.mask[:, :V]
-            overlap = mask.T.astype(np.int64) @ mask
             kinds = [
                 KindGraphs.of(rows, kind, own, c, self.map)
                 for kind, own in enumerate(sizes)
             ]
             a = [agreement(graphs, c) for graphs in kinds]
-            evidence = Evidence(
-                *([], a, []),
-                np.mean([missingness(graphs, mask, c) for graphs in kinds], axis=0),
-                junk_gate(kinds, a, overlap, c),
-            )
-            for graphs, own, a_kind in zip(kinds, sizes, a):
-                self._weigh(evidence, graphs, own, a_kind, evidence.gate, n)
-            found = self._joint(rows.select(range(2 * V)), evidence, (0.5, 0.5))
+            overlap = mask.T.astype(np.int64) @ mask
+            gate = junk_gate(kinds, a, overlap, c)
+            bridges = [
+                self._bridge(graphs, own, a_kind, gate)
+                for graphs, own, a_kind in zip(kinds, sizes, a)
+            ]
+            absent = np.mean([missingness(own, mask, c) for own in kinds], axis=0)
+            evidence = Evidence(bridges, a, absent, gate)
+            found = self._joint(rows.select(range(2 * V)), evidence, (1 / 2, 1 / 2))
         return evidence, found
 
     def second_pass(self, rows, sizes, r_squared, evidence, first):
         """Steps 3 to 6 on all three kinds."""
         with self.stage("second pass"):
-            n, c = rows.n_samples, self.c
-            graphs = KindGraphs.of(rows, LEARNT, sizes, c, self.map)
-            a = agreement(graphs, c)
+            graphs = KindGraphs.of(rows, LEARNT, sizes, self.c, self.map)
+            a = agreement(graphs, self.c)
+            quality = evidence.gate * np.clip(r_squared / _USEFUL, 0.01, 1)
+            bridge = self._bridge(graphs, sizes, a, quality)
             evidence = replace(
                 evidence,
-                bridges=list(evidence.bridges),
+                bridges=[*evidence.bridges, bridge],
                 agreement=[*evidence.agreement, a],
-                cuts=list(evidence.cuts),
             )
-            quality = evidence.gate * np.clip(r_squared / _USEFUL, 0.01, 1)
-            self._weigh(evidence, graphs, sizes, a, quality, n)
             second = self._joint(rows, evidence, _SHARES)
         return Passes(rows, r_squared, evidence, first, second)
 
-    def _weigh(self, evidence, graphs, sizes, a, quality, n):
-        """Add the weights and bridges of one kind."""
+    def _bridge(self, graphs, sizes, a, quality):
+        """Steps 3 and 4 for one kind: weights and bridges."""
         w = view_weights(a, graphs.sharpness(self.c), quality)
-        evidence.bridges.append(build_bridge(graphs, sizes, a, w, n))
         cuts = [self.c - 1 - s[: self.c - 1].sum() for s in graphs.values]
-        evidence.cuts.append(float(w @ cuts))
-        self._tell(evidence.cuts[-1])
+        self.report(float(w @ cuts))
+        return build_bridge(graphs, sizes, a, w)
 
     def _joint(self, rows, evidence, shares):
+        """Steps 5 and 6."""
         omega = mask_share(evidence.missingness) if self.mask_as_view else 0.0
-        joint = JointGraph(list(evidence.bridges), shares, omega)
+        joint = JointGraph(evidence.bridges, shares, omega)
         spectrum = joint_spectrum(joint, rows, 4 * self.c)
         U = joint.embed(rows, spectrum.W, 1 / np.sqrt(rows.n_samples), np.float64)
-        self._tell(spectrum.cut(self.c))
+        self.report(spectrum.cut(self.c))
         return Pass(joint, spectrum, U)
-
-    def _tell(self, cut):
-        if self.report is not None:
-            self.report(cut)
 
 
 def mask_share(missing):

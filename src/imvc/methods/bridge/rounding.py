@@ -103,12 +103,8 @@ def guarded_partition(passes, centers, c, n_init, seed, map):
     if second.unevenness > _LESS_EVEN:
         X = diffused(passes.first.U, passes.first.spectrum.values, c)
         first = Ascents.of(passes.first, unit_centers(X, c, **starts), c, **starts)
-        dF, dJ = first.compare()
-        plain = (
-            dF > -_SLACK * first.unit_value
-            and dJ > 1e-6
-            and dJ + second.compare()[1] > 0
-        )
+        relative_F, J = first.compare()
+        plain = relative_F > -_SLACK and J > 1e-6 and J + second.compare()[1] > 0
     return SizeTolerant.of(
         second.X, second.plain if plain else second.unit, c, _exponent(c, 0.2)
     )
@@ -138,21 +134,15 @@ class Ascents:
         """How much less entropy the sizes of the plain start have, in nats."""
         return entropy(self.unit) - entropy(self.plain)
 
-    @property
-    def unit_value(self):
-        return SizeTolerant.of(
-            self.X, self.unit, self.c, _exponent(self.c, 0.4)
-        ).value()
-
     def compare(self):
-        """Plain start minus unit start: a stricter F_a, and the block-model score."""
+        """Plain start minus unit start: a stricter F_a, relative, and block-model J."""
         a = _exponent(self.c, 0.4)
         F, J = [], []
         for labels in (self.unit, self.plain):
             F.append(SizeTolerant.of(self.X, labels, self.c, a).value())
             sums, counts = sums_of(self.found.U[:, 1:], labels, self.c)
             J.append(block_likelihood(sums, counts, self.found.spectrum.values))
-        return F[1] - F[0], J[1] - J[0]
+        return F[1] / F[0] - 1, J[1] - J[0]
 
 
 def _exponent(c, strength):
