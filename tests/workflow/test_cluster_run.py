@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -162,6 +163,11 @@ def test_the_report_has_all_that_is_known_about_the_number(judged):
     assert report.evidence_reason == model.evidence_reason_
     assert report.candidates is model.candidates_
     assert report.cluster_stability is model.cluster_stability_
+
+
+def test_what_the_page_opens_with_is_not_among_its_notes(judged):
+    warned = ("there may be no clusters: no number of clusters comes back.", "odd")
+    assert replace(judged, warnings=warned).to_report().notes == ("odd",)
 
 
 def test_shares_of_other_clusters_than_those_found_are_not_shown(judged):

@@ -194,7 +194,13 @@ class ClusterRun:
         ):
             raise ValueError(OUT_OF_CORE_NOTE)
         model, paper = self.model, METHODS[self.method].paper
-        fit_warnings = [w for w in self.warnings if w not in self.inspection.warnings]
+        reason = getattr(model, "evidence_reason_", None)
+        fit_warnings = [
+            text
+            for text in self.warnings
+            # Inspection and evidence have places of their own on the page.
+            if text not in self.inspection.warnings and not (reason and reason in text)
+        ]
         return ClusterReport(
             title=f"{self.n_clusters} clusters of {self.views.n_samples} samples",
             method=type(model).__name__,
@@ -215,7 +221,7 @@ class ClusterRun:
             versions=versions(),
             stability_curve=getattr(model, "stability_curve_", None),
             evidence=getattr(model, "evidence_", None),
-            evidence_reason=getattr(model, "evidence_reason_", None),
+            evidence_reason=reason,
             candidates=getattr(model, "candidates_", None),
             cluster_stability=self.cluster_stability,
             objective=np.asarray(model.objective_),
