@@ -1,6 +1,7 @@
 """A small study in files: rows, ids and columns as people have them."""
 
 import csv
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,3 +47,21 @@ def read_table(path):
     """The rows of a CSV file as dicts."""
     with open(path, newline="") as file:
         return list(csv.DictReader(file))
+
+
+class Candidate(NamedTuple):
+    k: int
+    r: float
+    v: float
+    reason: str
+
+
+def set_judgement(model, evidence="none", reason="no number of clusters comes back"):
+    """Let a fitted model of three clusters say that it suggested them, and why."""
+    model.evidence_, model.evidence_reason_ = evidence, reason
+    model.candidates_ = [
+        Candidate(3, 0.4, 1.1, "comes back best"),
+        Candidate(2, 0.3, np.nan, "its neighbour"),
+    ]
+    model.stability_curve_ = np.array([[2, 0.3, np.nan], [3, 0.4, 1.1]])
+    model.cluster_stability_ = np.array([0.9, 0.52, np.nan])

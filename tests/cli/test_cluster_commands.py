@@ -14,13 +14,21 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow")
 
+from imvc import AnchorBridge
 from imvc.cli import main
 from imvc.cli._options import complete_method
 from imvc.io import OutputFolder
 from imvc.methods import list_methods
-from study_files import HOSTILE, read_table, write_classes, write_study
+from study_files import (
+    HOSTILE,
+    read_table,
+    set_judgement,
+    write_classes,
+    write_study,
+)
 
 FILES = ["rna.csv", "protein.tsv", "clinical.csv"]
+NO_CLUSTERS = "There may be no clusters in these data"
 
 
 @pytest.fixture
@@ -168,7 +176,69 @@ def test_quiet_and_json_leave_one_document_and_nothing_else(study, capsys):
 
 def test_without_k_the_suggestion_is_told_with_its_evidence(study, capsys):
     assert main(["cluster", *FILES, "-o", "out", "--refits", "0", "-q"]) == 0
-    assert "3 clusters were suggested by the stability curve" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "clusters, give or take one, were suggested by the program; the" in told
+    assert NO_CLUSTERS not in told
+
+
+@pytest.fixture
+def judge(monkeypatch):
+    """Lets every fit of AnchorBridge into three clusters end with a given evidence."""
+
+    def set_evidence(evidence, reason):
+        fit = AnchorBridge.fit
+
+        def fit_and_judge(self, *data, **options):
+            fit(self, *data, **options)
+            set_judgement(self, evidence, reason)
+            return self
+
+        monkeypatch.setattr(AnchorBridge, "fit", fit_and_judge)
+
+    return set_evidence
+
+
+QUICK = ["-k", "3", "-o", "out", "--refits", "0", "--no-report", "-q"]
+
+
+def test_that_there_may_be_no_clusters_is_said_before_the_clusters(
+    study, judge, capsys
+):
+    judge("none", "none comes back")
+    assert main(["cluster", *FILES, *QUICK]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{NO_CLUSTERS}: none comes back. The 3 clusters")
+    assert sum(NO_CLUSTERS in line for line in lines) == 1
+    assert lines[1].split()[:2] == ["cluster", "samples"]
+
+
+def test_that_there_may_be_no_clusters_is_first_in_json(study, judge, capsys):
+    judge("none", "none comes back")
+    assert main(["cluster", *FILES, *QUICK, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    first = [("evidence", "none"), ("evidence_reason", "none comes back")]
+    assert list(told.items())[:2] == first
+    assert told["candidates"][0]["reason"] == "comes back best"
+    assert told["cluster_stability"] == [0.9, 0.52, None]
+
+
+def test_weak_evidence_is_told_with_its_reason_and_the_candidates(study, judge, capsys):
+    judge("weak", "the valleys are shallow")
+    assert main(["cluster", *FILES, *QUICK]) == 0
+    told = capsys.readouterr().out
+    assert "the evidence is weak: the valleys are shallow." in told
+    rows = [line.split() for line in told.splitlines()]
+    assert ["3", "40%", "1.10", "comes", "back", "best"] in rows
+    assert ["2", "30%", "-", "its", "neighbour"] in rows
+
+
+def test_doubtful_clusters_are_marked_in_the_table(study, judge, capsys):
+    judge("weak", "the valleys are shallow")
+    assert main(["cluster", *FILES, *QUICK]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    place = lines[0].index("comes back")
+    shares = [line[place:].rstrip() for line in lines[1:4]]
+    assert shares == ["90%", "52% doubtful", "-"]
 
 
 def test_the_same_seed_gives_the_same_bytes(study):

@@ -498,7 +498,7 @@ def test_the_planted_number_of_clusters_is_suggested(c, seed, tmp_path):
     assert abs(k - c) <= 1
     assert k == model.candidates_[0].k
     assert model.evidence_ == "strong"
-    assert f"{k} clusters, give or take one" in model.evidence_reason_
+    assert model.evidence_reason_.startswith("every cluster comes back")
     curve = model.stability_curve_
     np.testing.assert_array_equal(curve[:, 0], range(2, 9))
     assert curve[c - 2, 1] > 0.9
@@ -516,7 +516,7 @@ def test_the_planted_number_of_clusters_is_suggested(c, seed, tmp_path):
 def test_noise_is_said_to_have_no_clusters(seed):
     rng = np.random.default_rng(seed)
     noise = [rng.standard_normal((200, 10)) for _ in range(3)]
-    with pytest.warns(UserWarning, match="There may be no clusters"):
+    with pytest.warns(UserWarning, match="may be no clusters in these data: "):
         model = AnchorBridge(random_state=seed).fit(noise)
     assert model.evidence_ == "none"
     np.testing.assert_array_equal(model.stability_curve_[:, 0], range(2, 21))

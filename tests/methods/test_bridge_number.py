@@ -48,13 +48,12 @@ def test_planted_number_is_found_with_strong_evidence(k, largest, seed):
     found = sweep(spaces_of(y, seed=seed), range(2, 9), 0)
     assert found.n_clusters == found.candidates[0].k == k
     assert found.evidence == "strong"
-    assert found.reason.startswith(f"{k} clusters, give or take one: every cluster")
+    assert found.reason.startswith("every cluster comes back")
 
 
-def test_noise_has_no_clusters_and_the_reason_says_so(seed):
+def test_noise_has_no_clusters(seed):
     found = sweep(noise_spaces(300, seed), range(2, 11), 0)
     assert found.evidence == "none"
-    assert found.reason.startswith("There may be no clusters")
 
 
 def test_a_continuum_is_graded_though_its_clusters_come_back(seed):
@@ -196,16 +195,15 @@ def test_evidence_names_what_failed(r, v, dense, evidence, reason):
 def test_several_doubts_are_listed_in_one_sentence():
     choice = Choice(curve_of((2, 0.6, 0.7), (3, 0.5, 0.5)), dense=0)
     assert choice.reason == (
-        "2 clusters, give or take one, but of the worst cluster only 60% comes back, "
-        "the clusters are not clearly apart and a count of dense regions finds no "
-        "clusters."
+        "of the worst cluster only 60% comes back, the clusters are not clearly apart "
+        "and a count of dense regions finds no clusters"
     )
 
 
 @pytest.mark.parametrize(("top", "dense"), [(6, 5), (5, 7)])
 def test_candidates_that_end_too_early_are_named(top, dense):
     curve = curve_of(*((k, 0.8 if k == top else 0.6, 0.1) for k in (4, 5, 6)))
-    assert "; the candidates end at 6: try more." in Choice(curve, dense).reason
+    assert "; the candidates end at 6: try more" in Choice(curve, dense).reason
 
 
 def test_the_third_candidate_is_the_best_coarser_level():

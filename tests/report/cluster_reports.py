@@ -12,6 +12,7 @@ from imvc.insight import (
     inspect,
 )
 from imvc.report import ClusterReport
+from study_files import Candidate
 
 VIEWS = ("genes", "proteins")
 
@@ -43,6 +44,20 @@ def cluster_report(n=60, n_clusters=3, view_names=VIEWS, feature="gene", **chang
         "seconds": {"fit": 1.25},
     }
     return ClusterReport(**{**fields, **changes})
+
+
+def judged_report(evidence, reason, **changes):
+    """A report whose number of clusters, 3, was suggested, with everything known."""
+    curve = np.array([[2, 0.99, 0.3], [3, 0.95, 0.4], [4, 0.5, 0.8]])
+    best = Candidate(3, 0.95, 0.4, "the largest number whose clusters all come back")
+    fields = {
+        "evidence": evidence,
+        "evidence_reason": reason,
+        "stability_curve": curve,
+        "candidates": [best, Candidate(2, 0.99, 0.3, "the better of its neighbours")],
+        "cluster_stability": np.array([0.98, 0.52, 0.95]),
+    }
+    return cluster_report(**{**fields, **changes})
 
 
 def explanation(labels, mask, view_names=VIEWS, feature="gene", warning=None):

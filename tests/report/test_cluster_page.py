@@ -14,21 +14,32 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from cluster_reports import cluster_report, explanation
+from cluster_reports import (
+    cluster_report,
+    explanation,
+    judged_report,
+)
 
 from imvc.report import cluster_page, write_cluster_page
 from imvc.report._inline_svg import line_plot, ticks
 from imvc.report._jinja import TEMPLATES
 from imvc.report.cluster_page import _cluster_html, _point_map
-from imvc.report.cluster_page._cluster_words import percent, warnings
+from imvc.report.cluster_page._cluster_words import (
+    percent,
+    summary,
+    valley,
+    warnings,
+)
 from imvc.report.cluster_page._point_map import (
     drawn_samples,
     metadata_column,
     planes,
     script_json,
 )
+from study_files import Candidate
 
 EVIL = "</script><script>alert(1)</script>"
+NO_CLUSTERS = "There may be no clusters in these data"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -76,31 +87,118 @@ def test_flagged_samples_are_counted_in_the_summary(page):
     assert "6 samples (10\u00a0%) are flagged as uncertain" in Reader(page).text()
 
 
+@pytest.mark.parametrize("evidence", ["strong", "weak"])
+def test_a_suggested_number_of_clusters_comes_with_its_evidence(evidence):
+    text = Reader(cluster_page(judged_report(evidence, "valleys are so"))).text()
+    assert (
+        f"3 clusters, give or take one, were suggested by the program; the evidence "
+        f"is {evidence}: valleys are so."
+    ) in text
+    assert f"The evidence is {evidence}. Valleys are so." in text
+    assert NO_CLUSTERS not in text
+
+
+def test_that_there_may_be_no_clusters_is_the_first_thing_read():
+    text = Reader(cluster_page(judged_report("none", "none comes back"))).text()
+    start = text.index("Skip to the report") + len("Skip to the report")
+    assert text[start:].lstrip().startswith(f"{NO_CLUSTERS}. None comes back. The 3")
+    assert "nothing to warn of" not in text
+
+
+def test_the_summary_opens_with_the_absence_of_clusters():
+    opening = summary(judged_report("none", "none comes back"))[0]
+    assert opening.startswith(f"{NO_CLUSTERS}: none comes back. The 3 clusters are one")
+
+
+def test_evidence_without_a_reason_is_told_as_well():
+    text = Reader(cluster_page(judged_report("none", None))).text()
+    assert "no clusters in these data. The 3 clusters" in text
+    assert "None" not in text.split("Method and citation")[0]
+
+
+def test_both_curves_are_drawn_with_their_limits_and_the_number_taken():
+    page = cluster_page(judged_report("strong", "all come back"))
+    assert "comes back, for 2 to 4 clusters; 3 were taken" in page
+    assert "Valleys between the clusters, for 2 to 4 clusters; 3 were taken" in page
+    assert page.count('<line class="marked"') == 2
+    assert page.count('<line class="level"') == 3  # 0.75; 0.5 and 1
+
+
+def test_what_a_curve_does_not_know_is_left_out():
+    curve = np.array([[2, np.nan, np.nan], [3, 0.9, np.nan]])
+    page = cluster_page(judged_report("weak", "so", stability_curve=curve))
+    assert page.count("<figcaption>") == 1
+    assert "nan" not in Reader(page).text()
+
+
+def test_one_valley_that_is_overfull_does_not_flatten_the_others():
+    curve = np.array([[2, 0.9, 2000.0], [3, 0.95, 0.4], [4, 0.5, 0.8]])
+    page = cluster_page(judged_report("weak", "so", stability_curve=curve))
+    plot = page.split('aria-label="Valleys')[1].split("</svg>")[0]
+    assert ">1.5<" in plot
+    assert ">2000<" not in plot
+
+
+def test_candidates_are_listed_with_their_reasons():
+    text = Reader(cluster_page(judged_report("weak", "so"))).text()
+    assert (
+        "3 (taken) 95\u00a0% clear (0.40) the largest number whose clusters all come "
+        "back 2 99\u00a0% clear (0.30) the better of its neighbours"
+    ) in text
+
+
 @pytest.mark.parametrize(
-    ("evidence", "sentence"),
+    ("depth", "word"),
     [
-        ("strong", "suggested by the program; the evidence for it is strong."),
-        ("weak", "suggested by the program; the evidence for it is weak"),
+        (0.2, "clear (0.20)"),
+        (0.5, "clear (0.50)"),
+        (0.51, "shallow (0.51)"),
+        (1.0, "none (1.00)"),
+        (np.nan, "not known"),
     ],
 )
-def test_a_suggested_number_of_clusters_comes_with_its_evidence(evidence, sentence):
-    curve = np.array([[2, 0.5, 0.1], [3, 0.9, 0.1], [4, 0.6, 0.1]])
-    text = cluster_page(cluster_report(stability_curve=curve, evidence=evidence))
-    assert sentence in text
-    assert "Stability of 2 to 4 clusters; 3 were taken" in text
+def test_the_depth_of_valleys_has_a_word(depth, word):
+    assert valley(depth) == word
 
 
-def test_a_given_number_of_clusters_has_no_curve(page):
+def test_doubtful_clusters_are_marked_wherever_they_are_shown():
+    page = cluster_page(judged_report("strong", "all come back"))
+    text = Reader(page).text()
+    assert text.count("doubtful: only 52\u00a0% of it comes back") == 2  # table, card
+    assert points_of(page)["columns"][0]["levels"] == [
+        "Cluster 0",
+        "Cluster 1 (doubtful)",
+        "Cluster 2",
+    ]
+    assert "1 of 3 clusters is doubtful: only 52\u00a0% of cluster 1 comes back" in text
+
+
+def test_unknown_shares_of_clusters_are_no_doubt():
+    report = judged_report("strong", "so", cluster_stability=np.full(3, np.nan))
+    text = Reader(cluster_page(report)).text()
+    assert "doubtful" not in text
+    assert "Comes back" not in text
+
+
+def test_shares_of_clusters_are_shown_for_a_given_number_too():
+    report = cluster_report(cluster_stability=np.array([0.98, 0.52, np.nan]))
+    text = Reader(cluster_page(report)).text()
+    assert "The number of clusters was given by the user." in text
+    assert "doubtful: only 52\u00a0% of it comes back" in text
+
+
+def test_a_given_number_of_clusters_has_no_curve_and_no_shares(page):
     assert "The number of clusters was given by the user." in page
-    assert "Stability of" not in page
+    assert "were taken" not in page
+    assert "Comes back" not in page
 
 
 def test_pattern_leakage_is_the_first_warning():
-    report = cluster_report(evidence="weak", stability_curve=np.ones((2, 3)))
+    report = judged_report("weak", "the valleys are shallow")
     followed = explanation(report.labels, report.mask, warning="They follow the gaps.")
     found = warnings(replace(report, explanation=followed))
     assert found[0] == "They follow the gaps."
-    assert "evidence for this number of clusters is weak" in found[1]
+    assert "number of clusters is weak: the valleys are shallow. Look" in found[1]
 
 
 def test_unstable_clusters_are_warned_of():
@@ -138,15 +236,20 @@ def hostile_report(evil):
         seconds={evil: 1.0},
         scores={evil: {evil: 0.5}},
         citation=(evil,),
+        evidence="none",
+        evidence_reason=evil,
+        candidates=[Candidate(3, 0.4, 1.1, evil)],
+        stability_curve=np.array([[3, 0.4, 1.1]]),
+        cluster_stability=np.full(3, 0.4),
     )
 
 
 @pytest.mark.parametrize("evil", [EVIL, '"><img src=x onerror=alert(1)>', "'&<!--"])
-def test_names_never_become_elements(page, evil):
-    harmless = {tag for tag, _ in Reader(page).elements}
+def test_names_never_become_elements(evil):
+    report = judged_report("none", "so", notes=("note",))
+    harmless = {tag for tag, _ in Reader(cluster_page(report)).elements}
     found = Reader(cluster_page(hostile_report(evil)))
-    # The harmless page has no notes, which come as a list.
-    assert {tag for tag, _ in found.elements} <= harmless | {"li", "ul", "details"}
+    assert {tag for tag, _ in found.elements} <= harmless
     assert sum(tag == "script" for tag, _ in found.elements) == 2
     assert not any(name.startswith("on") for _, a in found.elements for name in a)
 
@@ -438,6 +541,13 @@ def test_points_that_are_no_numbers_are_left_out_of_a_line():
     assert "nan" not in picture
 
 
+def test_of_many_points_some_are_labelled_and_always_the_marked_one():
+    x = np.arange(2, 41)
+    picture = line_plot(x, x, marked=7, title="t", x_label="x", y_label="y")
+    foot = re.findall('text-anchor="middle">(\\d+)<', picture)
+    assert foot == [str(k) for k in range(4, 41, 3)]
+
+
 def luminance(colour):
     part = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
@@ -445,7 +555,7 @@ def luminance(colour):
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-@pytest.mark.parametrize("ink", ["fg", "muted", "accent"])
+@pytest.mark.parametrize("ink", ["fg", "muted", "accent", "alarm"])
 @pytest.mark.parametrize("paper", ["bg", "panel", "warn-bg"])
 def test_texts_stand_out_from_their_ground(theme, ink, paper):
     style = (TEMPLATES / "cluster.css").read_text()

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,13 @@ from imvc.datasets import make_views
 from imvc.io import InputError, Preparation
 from imvc.metrics import adjusted_rand
 from imvc.workflow import InputFiles, cluster, output_folder, read_record, repeat
-from study_files import HOSTILE, read_table, write_classes, write_study
+from study_files import (
+    HOSTILE,
+    read_table,
+    set_judgement,
+    write_classes,
+    write_study,
+)
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +104,93 @@ def test_a_hostile_column_name_stays_text_in_every_page(study):
     assert HOSTILE in {f.feature for f in study[3].explanation.features}
 
 
-def test_without_a_number_of_clusters_one_is_suggested_with_its_evidence(planted):
-    run = cluster(planted.Xs, n_refits=0)
-    assert run.n_clusters == 3
-    assert run.summary()["suggested"]
-    assert run.summary()["evidence"] in ("strong", "weak")
+def test_without_a_number_of_clusters_one_is_suggested_with_its_evidence():
+    data = make_views(90, (6, 5, 4), 3, separation=8, incomplete=0.5, random_state=0)
+    run = cluster(data.Xs, n_refits=0)
+    told = run.summary()
+    assert told["suggested"]
+    assert told["evidence"] in ("strong", "weak")
+    assert told["candidates"][0]["k"] == run.n_clusters == len(told["sizes"])
+    words = f"{run.n_clusters} clusters, give or take one, were suggested"
+    assert run.number_in_words().startswith(words)
+
+
+@pytest.fixture
+def judged(planted):
+    """A run whose number of clusters was suggested, with everything known about it."""
+    run = cluster(planted.Xs, n_clusters=3, n_refits=0)
+    set_judgement(run.model)
+    return run
+
+
+def test_the_evidence_stands_first_in_the_summary_with_all_that_it_rests_on(judged):
+    told = judged.summary()
+    assert list(told)[:2] == ["evidence", "evidence_reason"]
+    assert told["evidence"] == "none"
+    assert told["evidence_reason"] == "no number of clusters comes back"
+    assert told["candidates"] == [
+        {"k": 3, "r": 0.4, "v": 1.1, "reason": "comes back best"},
+        {"k": 2, "r": 0.3, "v": None, "reason": "its neighbour"},
+    ]
+    assert told["stability_curve"] == [
+        {"k": 2, "r": 0.3, "v": None},
+        {"k": 3, "r": 0.4, "v": 1.1},
+    ]
+    assert told["cluster_stability"] == [0.9, 0.52, None]
+
+
+def test_run_json_tells_the_evidence_in_strict_json(judged, tmp_path):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    text = judged.save(tmp_path / "out", report=False)["run.json"].read_text()
+    result = json.loads(text, parse_constant=refuse)["result"]
+    assert result["evidence"] == "none"
+    assert result["cluster_stability"] == [0.9, 0.52, None]
+
+
+def test_labels_tell_how_much_of_the_cluster_comes_back(judged):
+    shares = judged.columns()["cluster_stability"]
+    np.testing.assert_array_equal(shares, np.array([0.9, 0.52, np.nan])[judged.labels])
+
+
+def test_doubtful_clusters_are_those_of_which_too_little_comes_back(judged):
+    assert judged.doubtful == {1: 0.52}
+
+
+def test_the_report_has_all_that_is_known_about_the_number(judged):
+    report, model = judged.to_report(), judged.model
+    assert report.evidence_reason == model.evidence_reason_
+    assert report.candidates is model.candidates_
+    assert report.cluster_stability is model.cluster_stability_
+
+
+def test_what_the_page_opens_with_is_not_among_its_notes(judged):
+    warned = ("there may be no clusters: no number of clusters comes back.", "odd")
+    assert replace(judged, warnings=warned).to_report().notes == ("odd",)
+
+
+def test_shares_of_other_clusters_than_those_found_are_not_shown(judged):
+    judged.model.cluster_stability_ = np.ones(2)
+    assert judged.cluster_stability is None
+    assert "cluster_stability" not in judged.columns()
+
+
+def test_a_method_that_suggests_nothing_has_no_evidence(planted):
+    told = cluster(planted.Xs, n_clusters=3, method="rise", n_refits=0).summary()
+    names = ("evidence", "evidence_reason", "candidates", "stability_curve")
+    assert [told[name] for name in (*names, "cluster_stability")] == [None] * 5
+
+
+def test_what_the_fit_warns_of_comes_before_what_the_data_warn_of():
+    data = make_views(60, (5, 4), 3, incomplete=0.3, random_state=0)
+    data.Xs[0][:, 0] = 1.0  # a column without any spread, which inspection tells
+    parameters = {"max_iter": 1}
+    run = cluster(
+        data.Xs, n_clusters=3, method="rise", parameters=parameters, n_refits=0
+    )
+    assert run.inspection.warnings
+    assert "max_iter=1" in run.warnings[0]
 
 
 def test_other_methods_need_a_number_of_clusters(planted):

@@ -17,20 +17,30 @@ def print_json(value: Any) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]):
     """A table on stdout, as wide as it needs where stdout is not a terminal."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=1000)
     table = Table(title=Text(title) if title else None, title_justify="left", box=None)
     for column in columns:
         table.add_column(Text(column), overflow="fold")
     for row in rows:
         # Names of datasets and methods are no markup.
         table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
+    _console().print(table)
+
+
+def print_text(text: str, style: str = "") -> None:
+    """A paragraph on stdout, wrapped at words where stdout is a terminal."""
+    from rich.text import Text
+
+    _console().print(Text(text, style=style))
+
+
+def _console():
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=1000)
 
 
 def clock(seconds: float) -> str:

@@ -17,7 +17,7 @@ from imvc.cli._options import (
     Set,
     parameter_values,
 )
-from imvc.cli._printing import print_json, print_table
+from imvc.cli._printing import print_json, print_table, print_text
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 2
@@ -126,6 +126,10 @@ def cluster(
     and run.json (all that is needed to repeat the run). Samples whose cluster is
     doubtful are flagged in the column low_confidence.
 
+    Without -k a number of clusters is suggested, give or take one, with the evidence
+    for it: strong, weak (and why), or none. None means that there may be no clusters;
+    that is the first thing said, on the terminal, in JSON and in the report.
+
     With --out-of-core, files that do not fit into memory are read by blocks. It writes
     labels, embedding, model.imvc and run.json, but no confidences and no report. A run
     that was killed goes on from its finished stages: give the same command again.
@@ -216,6 +220,9 @@ def _print_clusters(run, written, same: bool | None) -> None:
     import numpy as np
 
     summary = run.summary()
+    if summary["evidence"] == "none":
+        # Loud, and before any cluster is seen.
+        print_text(run.number_in_words(), style="bold red")
     head = ["cluster", "samples", "share"]
     rows = [
         [str(c), str(size), f"{size / summary['n_samples']:.0%}"]
@@ -225,15 +232,39 @@ def _print_clusters(run, written, same: bool | None) -> None:
         head.append("low confidence")
         low = np.bincount(run.labels[run.confidence.low], minlength=run.n_clusters)
         rows = [[*row, str(count)] for row, count in zip(rows, low)]
+    if run.cluster_stability is not None:
+        head.append("comes back")
+        rows = [
+            [*row, _comes_back(share, c in run.doubtful)]
+            for c, (row, share) in enumerate(zip(rows, summary["cluster_stability"]))
+        ]
     print_table("", head, rows)
-    if summary["suggested"]:
-        typer.echo(
-            f"{summary['n_clusters']} clusters were suggested by the stability curve; "
-            f"the evidence is {summary['evidence']}."
-        )
+    if summary["evidence"] in ("strong", "weak"):
+        print_text(run.number_in_words())
+    if summary["candidates"]:
+        _print_candidates(summary["candidates"])
     if same is not None:
         verdict = "the same as" if same else "NOT the same as"
         typer.echo(f"The labels are {verdict} those of the repeated run.")
     typer.echo("wrote " + ", ".join(sorted(written)))
     labels = next(path for name, path in written.items() if "labels" in name)
     typer.echo(str(written.get("report.html", labels)))
+
+
+def _comes_back(share: float | None, doubtful: bool = False) -> str:
+    """A share that may not be known."""
+    return "-" if share is None else f"{share:.0%}{' doubtful' if doubtful else ''}"
+
+
+def _print_candidates(candidates: list[dict[str, Any]]) -> None:
+    rows = [
+        [
+            str(candidate["k"]),
+            _comes_back(candidate["r"]),
+            "-" if candidate["v"] is None else f"{candidate['v']:.2f}",
+            candidate["reason"],
+        ]
+        for candidate in candidates
+    ]
+    head = ["clusters", "worst comes back", "valley", "why look at it"]
+    print_table("", head, rows)

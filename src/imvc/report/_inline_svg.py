@@ -1,6 +1,6 @@
 """Small plots as SVG text inside a page; colours come from the page's style sheet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -19,19 +19,19 @@ def line_plot(
     title: str,
     x_label: str,
     y_label: str,
-    error: np.ndarray | None = None,
     marked: float | None = None,
+    levels: Mapping[float, str] | None = None,
+    reach: Sequence[float] = (),
 ) -> str:
-    """A line with dots, error bars of half length `error`, a dashed line at `marked`.
+    """A line with dots, a dashed line at `marked`, and named heights, `levels`.
 
-    Points that are not finite are left out. The title is what readers who cannot see
-    the picture are told.
+    Points that are not finite are left out; the y axis spans `reach` at least. The
+    title is what readers who cannot see the picture are told.
     """
-    spread = np.zeros(np.shape(y)) if error is None else error
-    points = np.array([x, y, spread], dtype=float)
-    x, y, e = np.nan_to_num(points[:, np.isfinite(points[:2]).all(axis=0)])
-    x_ticks = list(x) if len(x) <= _LABELLED else ticks(x.min(), x.max(), whole=True)
-    y_ticks = ticks(float((y - e).min()), float((y + e).max()))
+    points = np.array([x, y], dtype=float)
+    x, y = points[:, np.isfinite(points).all(axis=0)]
+    x_ticks = _labelled(x, marked)
+    y_ticks = ticks(float(min([*reach, *y])), float(max([*reach, *y])))
     at_x = _scale(x.min(), x.max(), _LEFT + 10, _WIDTH - _RIGHT - 10)
     at_y = _scale(y_ticks[0], y_ticks[-1], _HEIGHT - _BOTTOM, _TOP)
     marks = []
@@ -42,17 +42,19 @@ def line_plot(
             f'y2="{_HEIGHT - _BOTTOM}"/>'
         )
     path = " ".join(f"{at_x(a):.1f},{at_y(b):.1f}" for a, b in zip(x, y))
-    marks += [
-        f'<line class="error" x1="{at_x(a):.1f}" x2="{at_x(a):.1f}" '
-        f'y1="{at_y(b - h):.1f}" y2="{at_y(b + h):.1f}"/>'
-        for a, b, h in zip(x, y, e)
-        if h > 0
-    ]
     marks.append(f'<polyline class="curve" points="{path}"/>')
     if len(x) <= 60:
         marks += [
             f'<circle class="dot" cx="{at_x(a):.1f}" cy="{at_y(b):.1f}" r="3.5"/>'
             for a, b in zip(x, y)
+        ]
+    for value, name in (levels or {}).items():
+        height, right = at_y(value), _WIDTH - _RIGHT
+        marks += [
+            f'<line class="level" x1="{_LEFT}" x2="{right}" y1="{height:.1f}" '
+            f'y2="{height:.1f}"/>',
+            f'<text class="level" x="{right}" y="{height - 5:.1f}" text-anchor="end">'
+            f"{escape(name)}</text>",
         ]
     axes = _axes(x_ticks, y_ticks, at_x, at_y, x_label, y_label)
     return _picture(title, axes + marks)
@@ -95,6 +97,16 @@ def ticks(low: float, high: float, whole: bool = False) -> list[float]:
     first, last = np.floor(low / step), np.ceil(high / step)
     last = max(last, first + 1)
     return [float(i * step) for i in np.arange(first, last + 1)]
+
+
+def _labelled(x: np.ndarray, marked: float | None) -> list[float]:
+    """Points of the x axis with a label; the marked one is always among them."""
+    if len(x) <= _LABELLED:
+        return list(x)
+    if marked is None:
+        return ticks(x.min(), x.max(), whole=True)
+    step = -(-len(x) // _LABELLED)  # rounded up
+    return list(x[np.searchsorted(x, marked) % step :: step])
 
 
 def _scale(low: float, high: float, start: float, end: float) -> Scale:

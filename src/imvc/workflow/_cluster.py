@@ -136,7 +136,8 @@ def cluster(
         views=views,
         seconds=stages.seconds,
         notes=loaded.notes,
-        warnings=(*inspection.warnings, *warned),
+        # First what the fit says: it may be that there are no clusters.
+        warnings=(*warned, *inspection.warnings),
         inputs=source if isinstance(source, InputFiles) else None,
         fingerprints=loaded.fingerprints,
         inspection=inspection,

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from imvc._plain import plain
 from imvc.insight import Confidence, Explanation, Inspection
 from imvc.io import FittedPreparation
 from imvc.methods import Cost
 from imvc.methods._registry import METHODS
 from imvc.report import ClusterReport
+from imvc.report.cluster_page._cluster_report import doubtful_clusters
+from imvc.report.cluster_page._cluster_words import number_in_words
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._input_files import BlockFiles, InputFiles
@@ -25,6 +28,7 @@ from imvc.workflow._save import (
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import UnfinishedRun
 
+_CURVE = ("k", "r", "v", "reason")  # columns of the curve, and of candidates
 _OWN = "this library"  # as the registry names our own method's paper
 
 
@@ -105,6 +109,27 @@ class ClusterRun:
         return len(self.model.cluster_centers_)
 
     @property
+    def cluster_stability(self) -> np.ndarray | None:
+        """Share of every cluster that comes back from run to run, where measured."""
+        found = getattr(self.model, "cluster_stability_", None)
+        # Views that share no samples have clusters apart, which were not compared.
+        return found if found is not None and len(found) == self.n_clusters else None
+
+    @property
+    def doubtful(self) -> dict[int, float]:
+        """Clusters of which too little comes back, with that share."""
+        return doubtful_clusters(self.cluster_stability)
+
+    def number_in_words(self) -> str:
+        """What the data say about the number of clusters, in a sentence or two."""
+        model = self.model
+        return number_in_words(
+            getattr(model, "n_clusters_", self.n_clusters),
+            getattr(model, "evidence_", None),
+            getattr(model, "evidence_reason_", None),
+        )
+
+    @property
     def sample_ids(self) -> np.ndarray:
         """Ids of the samples; their numbers where they have none."""
         if isinstance(self.views, BlockSource):
@@ -119,8 +144,11 @@ class ClusterRun:
         """What ``labels.csv`` says of every sample, beside its id."""
         if self.confidence is None or isinstance(self.views, BlockSource):
             return {"cluster": self.labels}
+        known = self.cluster_stability
+        comes_back = {} if known is None else {"cluster_stability": known[self.labels]}
         return {
             "cluster": self.labels,
+            **comes_back,
             "confidence": self.confidence.score,
             "margin": self.confidence.margin,
             "stability": self.confidence.stability,
@@ -129,17 +157,25 @@ class ClusterRun:
         }
 
     def summary(self) -> dict[str, Any]:
-        """The result in a few numbers, in JSON's types."""
+        """The result in a few numbers, in JSON's types.
+
+        What may make an end of it comes first: the evidence that there are clusters.
+        """
+        model = self.model
         summary = {
+            "evidence": getattr(model, "evidence_", None),
+            "evidence_reason": getattr(model, "evidence_reason_", None),
             "method": self.method,
             "n_samples": self.views.n_samples,
             "views": dict(zip(self.views.names, self.views.n_features)),
             "n_clusters": self.n_clusters,
-            "suggested": not isinstance(self.model.n_clusters, int | np.integer),
-            "evidence": getattr(self.model, "evidence_", None),
+            "suggested": not isinstance(model.n_clusters, int | np.integer),
+            "candidates": _named(getattr(model, "candidates_", None)),
+            "stability_curve": _named(getattr(model, "stability_curve_", None)),
             "sizes": np.bincount(self.labels, minlength=self.n_clusters).tolist(),
+            "cluster_stability": _numbers(self.cluster_stability),
         }
-        leakage = self.model.pattern_leakage_
+        leakage = model.pattern_leakage_
         if self.confidence is not None and self.explanation is not None:
             summary["low_confidence"] = int(self.confidence.low.sum())
             leakage = self.explanation.pattern_leakage
@@ -158,7 +194,13 @@ class ClusterRun:
         ):
             raise ValueError(OUT_OF_CORE_NOTE)
         model, paper = self.model, METHODS[self.method].paper
-        fit_warnings = [w for w in self.warnings if w not in self.inspection.warnings]
+        reason = getattr(model, "evidence_reason_", None)
+        fit_warnings = [
+            text
+            for text in self.warnings
+            # Inspection and evidence have places of their own on the page.
+            if text not in self.inspection.warnings and not (reason and reason in text)
+        ]
         return ClusterReport(
             title=f"{self.n_clusters} clusters of {self.views.n_samples} samples",
             method=type(model).__name__,
@@ -179,6 +221,9 @@ class ClusterRun:
             versions=versions(),
             stability_curve=getattr(model, "stability_curve_", None),
             evidence=getattr(model, "evidence_", None),
+            evidence_reason=reason,
+            candidates=getattr(model, "candidates_", None),
+            cluster_stability=self.cluster_stability,
             objective=np.asarray(model.objective_),
             notes=(*self.notes, *fit_warnings),
             seconds=self.seconds,
@@ -222,3 +267,15 @@ class ClusterRun:
             f"<ClusterRun: {self.method}, {self.views.n_samples} samples, "
             f"{self.n_clusters} clusters>"
         )
+
+
+def _named(rows: Any) -> list[dict[str, Any]] | None:
+    """Rows of the curve, or candidates, with the names of their columns."""
+    if rows is None:
+        return None
+    return [dict(zip(_CURVE, (int(k), *_numbers(measured)))) for k, *measured in rows]
+
+
+def _numbers(values: Any) -> Any:
+    """Numbers as JSON has them: null where one is not known."""
+    return plain(None if values is None else list(values), lambda _: None)

@@ -183,7 +183,9 @@ class LearntMixin:
 
     def _warn(self):
         if self.evidence_ == "none":
-            warn_user(self.evidence_reason_)
+            warn_user(
+                f"there may be no clusters in these data: {self.evidence_reason_}."
+            )
         if len(self.component_views_) > 1:
             groups = [[self.view_names_[v] for v in p] for p in self.component_views_]
             warn_user(

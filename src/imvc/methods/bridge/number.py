@@ -104,7 +104,7 @@ class Suggestion:
     n_clusters : int
     evidence : {"strong", "weak", "none"}
     reason : str
-        One sentence.
+        Why, without capital and full stop.
     candidates : list of Candidate
         At most three, ``n_clusters`` first.
     curve : ndarray of shape (n_candidates, 3)
@@ -419,25 +419,21 @@ class Choice:
 
     @property
     def reason(self):
-        """One sentence on the evidence."""
+        """Why the evidence is what it is; goes on after "the evidence is weak:"."""
         if self._missing:
-            text = f"There may be no clusters: {self._missing}"
-        elif self._doubts:
-            text = f"{self._claim}, but {_listed(self._doubts)}"
+            return self._missing
+        if self._doubts:
+            text = _listed(self._doubts)
         else:
             text = (
-                f"{self._claim}: every cluster comes back when anchors and starts are "
-                f"drawn anew, few samples lie between clusters, and a count of dense "
-                f"regions finds {self.dense}"
+                f"every cluster comes back when anchors and starts are drawn anew, few "
+                f"samples lie between clusters, and a count of dense regions finds "
+                f"{self.dense}"
             )
         last = self._k[-1]
-        if not self._missing and (self.n_clusters == last or self.dense > last):
+        if self.n_clusters == last or self.dense > last:
             text += f"; the candidates end at {last}: try more"
-        return text + "."
-
-    @property
-    def _claim(self):
-        return f"{self.n_clusters} clusters, give or take one"
+        return text
 
     @property
     def candidates(self):

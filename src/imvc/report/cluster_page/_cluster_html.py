@@ -16,14 +16,27 @@ import numpy as np
 from imvc._files import atomic_write
 from imvc.report._inline_svg import histogram, line_plot
 from imvc.report._jinja import TEMPLATES, template_environment
-from imvc.report.cluster_page._cluster_report import ClusterReport
-from imvc.report.cluster_page._cluster_words import count, percent, summary, warnings
+from imvc.report.cluster_page._cluster_report import DOUBTFUL, ClusterReport
+from imvc.report.cluster_page._cluster_words import (
+    CLEAR,
+    FLAT,
+    count,
+    percent,
+    sentence,
+    summary,
+    valley,
+    warnings,
+)
 from imvc.report.cluster_page._point_map import cut, point_data, script_json
 
 _LOWEST = 20  # least certain samples that are listed
 _BINS = 20
 _FEATURE_ROWS = 3_000  # of all tables of features together
 _COLOURS, _SHAPES = 8, 6
+# Heights that are named in the curves over numbers of clusters.
+_BACK = {DOUBTFUL: "above: every cluster comes back"}
+_VALLEYS = {CLEAR: "below: clusters set apart", FLAT: "above: no valleys"}
+_FULLEST = 2.0  # valleys are drawn no higher: without any the ratio means little
 _CITATION = "The imvc developers. imvc: clustering when views are missing. Version {}."
 
 
@@ -68,6 +81,8 @@ def cluster_page(report: ClusterReport) -> str:
         count=count,
         percent=percent,
         cut=cut,
+        sentence=sentence,
+        valley=valley,
         number=_number,
         fixed=partial(_number, form=".2f"),
     )
@@ -86,7 +101,7 @@ def cluster_page(report: ClusterReport) -> str:
         upset=report.inspection.to_svg(),
         looks=_looks(report),
         features=_features(report),
-        curve=_curve(report),
+        curves=_curves(report),
         convergence=_convergence(report),
         confidence=_histogram(report),
         lowest=_lowest(report),
@@ -130,22 +145,34 @@ def _features(report: ClusterReport) -> dict[int, dict[str, Any]]:
     return found
 
 
-def _curve(report: ClusterReport) -> str | None:
-    """The stability of every number of clusters that was tried."""
+def _curves(report: ClusterReport) -> dict[str, str]:
+    """Of every number of clusters tried: what comes back, and how deep valleys are."""
     if report.stability_curve is None or not len(report.stability_curve):
-        return None
-    numbers, stability, spread = np.asarray(report.stability_curve, dtype=float).T
-    taken = len(np.unique(report.labels))
-    return line_plot(
-        numbers,
-        stability,
-        error=spread,
-        marked=taken if taken in numbers else None,
-        title=f"Stability of {numbers.min():.0f} to {numbers.max():.0f} clusters; "
-        f"{taken} were taken",
-        x_label="number of clusters",
-        y_label="stability",
-    )
+        return {}
+    k, comes_back, valleys = np.asarray(report.stability_curve, dtype=float).T
+    plots = {
+        "How much of the worst cluster comes back": (comes_back, _BACK, (0, 1)),
+        "Valleys between the clusters": (
+            np.minimum(valleys, _FULLEST),
+            _VALLEYS,
+            (0, 1.2),
+        ),
+    }
+    return {
+        name: line_plot(
+            k,
+            y,
+            marked=report.n_taken if report.n_taken in k else None,
+            levels=levels,
+            reach=reach,
+            title=f"{name}, for {k.min():.0f} to {k.max():.0f} clusters; "
+            f"{report.n_taken} were taken",
+            x_label="number of clusters",
+            y_label="share" if levels is _BACK else "borders against centres",
+        )
+        for name, (y, levels, reach) in plots.items()
+        if np.isfinite(y).any()
+    }
 
 
 def _convergence(report: ClusterReport) -> str | None:

@@ -1,12 +1,14 @@
 """ClusterReport: everything that the page of one clustering shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from imvc.insight import Confidence, Explanation, Inspection
+
+DOUBTFUL = 0.75  # a cluster of which less comes back from run to run
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +38,12 @@ class ClusterReport:
     versions : mapping of str to str
         Of the programs used.
     stability_curve : ndarray of shape (n_candidates, 3) or None
-        Number of clusters, stability, its standard deviation. None: the number of
-        clusters was given.
-    evidence : {"strong", "weak"} or None
-        Whether the curve speaks clearly for the number of clusters taken.
+        Number of clusters, how much of its worst cluster comes back from run to run
+        (0 to 1), and how deep the valleys between clusters are (below 0.5 clear, from 1
+        on none).
+    evidence : {"strong", "weak", "none"} or None
+        For the number of clusters taken; "none": there may be no clusters. None: the
+        number was given.
     objective : ndarray
         One value per iteration; at most one where the method does not iterate.
     notes : tuple of str
@@ -50,6 +54,12 @@ class ClusterReport:
         Per method the scores against known labels.
     citation : tuple of str, default=()
         What to cite beside the program: the paper of the method.
+    evidence_reason : str, optional
+        Why the evidence is what it is, in one sentence.
+    candidates : sequence of (k, r, v, reason), optional
+        Numbers of clusters worth looking at, named tuples; the first is the one taken.
+    cluster_stability : ndarray of shape (n_clusters,), optional
+        Share of every cluster that comes back from run to run; NaN where unknown.
     """
 
     title: str
@@ -72,6 +82,9 @@ class ClusterReport:
     seconds: Mapping[str, float]
     scores: Mapping[str, Mapping[str, float]] | None = None
     citation: tuple[str, ...] = ()
+    evidence_reason: str | None = None
+    candidates: Sequence[Any] | None = None
+    cluster_stability: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         n = self.n_samples
@@ -103,3 +116,32 @@ class ClusterReport:
     def n_incomplete(self) -> int:
         """Samples that lack at least one view."""
         return int(np.count_nonzero(~self.mask.all(axis=1)))
+
+    @property
+    def n_taken(self) -> int:
+        """Number of clusters asked for or suggested; views apart have it each."""
+        if self.candidates:
+            return int(self.candidates[0].k)
+        return len(np.unique(self.labels))
+
+    @property
+    def comes_back(self) -> dict[int, float]:
+        """Share of each cluster that comes back, where it is known."""
+        return known_shares(self.cluster_stability)
+
+    @property
+    def doubtful(self) -> dict[int, float]:
+        """Clusters of which too little comes back, with that share."""
+        return doubtful_clusters(self.cluster_stability)
+
+
+def known_shares(cluster_stability: np.ndarray | None) -> dict[int, float]:
+    """Cluster -> share of it that comes back, without unknown ones."""
+    shares = [] if cluster_stability is None else np.asarray(cluster_stability).tolist()
+    return {c: share for c, share in enumerate(shares) if share == share}
+
+
+def doubtful_clusters(cluster_stability: np.ndarray | None) -> dict[int, float]:
+    """The same of those clusters of which less than 75 % comes back."""
+    shares = known_shares(cluster_stability)
+    return {c: share for c, share in shares.items() if share < DOUBTFUL}

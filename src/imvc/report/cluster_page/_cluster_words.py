@@ -10,6 +10,7 @@ from imvc.report.cluster_page._point_map import cut
 _UNSTABLE = 0.7
 _MANY_FLAGGED = 1 / 3
 _NAMED = 8  # views named in the summary
+CLEAR, FLAT = 0.5, 1.0  # valleys up to the first are clear, from the second on none
 
 
 def count(n: int, noun: str = "") -> str:
@@ -20,6 +21,8 @@ def count(n: int, noun: str = "") -> str:
 
 def percent(share: float) -> str:
     """A share as a percentage; what is not 0 or all of it does not look like it."""
+    if share != share:
+        return "–"
     if 0 < share < 0.01:
         return "less than 1\u00a0%"
     if 0.99 < share < 1:
@@ -27,14 +30,19 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}\u00a0%"
 
 
+def sentence(reason: str) -> str:
+    """A reason as a sentence of its own."""
+    text = cut(reason, 600).rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def summary(report: ClusterReport) -> list[str]:
     """Short sentences for a reader who knows the data and not the method."""
-    return [
-        _data(report),
-        _result(report),
-        _number(report),
-        _certainty(report),
-    ]
+    number = number_in_words(report.n_taken, report.evidence, report.evidence_reason)
+    found = [_data(report), _result(report), number, _certainty(report)]
+    if report.evidence == "none":  # before any cluster is spoken of
+        found.insert(0, found.pop(2))
+    return found
 
 
 def warnings(report: ClusterReport) -> list[str]:
@@ -58,10 +66,12 @@ def warnings(report: ClusterReport) -> list[str]:
         )
     if report.evidence == "weak":
         found.append(
-            "The evidence for this number of clusters is weak: other numbers are "
-            "nearly as stable. Look at the curve below, and let knowledge of the "
-            "field decide."
+            f"The evidence for this number of clusters is weak"
+            f"{_because(report.evidence_reason)}. Look at the curves below, and let "
+            f"knowledge of the field decide."
         )
+    if report.doubtful and report.evidence != "none":
+        found.append(_doubt(report))
     return found + list(report.inspection.warnings)
 
 
@@ -100,13 +110,42 @@ def _result(report: ClusterReport) -> str:
     return f"The method {method} put them into {len(labels)} clusters of {range_}."
 
 
-def _number(report: ClusterReport) -> str:
-    if report.stability_curve is None:
+def valley(depth: float) -> str:
+    """How far clusters are set apart, in a word."""
+    if not np.isfinite(depth):
+        return "not known"
+    word = "clear" if depth <= CLEAR else "shallow" if depth < FLAT else "none"
+    return f"{word} ({depth:.2f})"
+
+
+def number_in_words(taken: int, evidence: str | None, reason: str | None) -> str:
+    """What the data say about the number of clusters, in a sentence or two."""
+    if evidence is None:
         return "The number of clusters was given by the user."
-    opening = "The number of clusters was suggested by the program"
-    if report.evidence == "strong":
-        return f"{opening}; the evidence for it is strong."
-    return f"{opening}; the evidence for it is weak, so other numbers are possible."
+    because = _because(reason)
+    if evidence == "none":
+        return (
+            f"There may be no clusters in these data{because}. The {taken} clusters "
+            f"are one way to cut the samples, not groups that were found."
+        )
+    return (
+        f"{taken} clusters, give or take one, were suggested by the program; the "
+        f"evidence is {evidence}{because}."
+    )
+
+
+def _because(reason: str | None) -> str:
+    return f": {cut(reason, 600).rstrip('.')}" if reason else ""
+
+
+def _doubt(report: ClusterReport) -> str:
+    found, total = report.doubtful, len(np.unique(report.labels))
+    shares = ", ".join(f"{percent(share)} of cluster {c}" for c, share in found.items())
+    are, come = ("is", "comes") if len(found) == 1 else ("are", "come")
+    return (
+        f"{len(found)} of {total} clusters {are} doubtful: only {shares} {come} back "
+        f"when the samples are clustered again from other anchors."
+    )
 
 
 def _certainty(report: ClusterReport) -> str:

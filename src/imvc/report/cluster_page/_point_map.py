@@ -138,8 +138,10 @@ def _columns(
     labels, codes = np.unique(report.labels, return_inverse=True)
     count = report.mask[rows].sum(axis=1)
     numbers = ["1 view", *(f"{k} views" for k in range(2, report.mask.shape[1] + 1))]
+    doubt = {c: " (doubtful)" for c in report.doubtful}
+    names = [f"Cluster {c}{doubt.get(c, '')}" for c in labels.tolist()]
     columns = [
-        _levels("Cluster", [f"Cluster {c}" for c in labels], codes[rows]),
+        _levels("Cluster", names, codes[rows]),
         _levels("Number of views", numbers, count - 1, "ordered"),
         _numbers("Confidence", report.confidence.score[rows].round(3), (0, 1)),
     ]
