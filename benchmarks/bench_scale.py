@@ -22,8 +22,9 @@ def bench_out_of_core(bench):
     options = bench.options
     sizes = options.n or [1_000_000, 10_000_000]
     jobs = {"floor": {"job": "floor"}}
+    learn = {"learn_sample": options.learn_sample} if options.learn_sample else {}
     for x in options.methods:
-        jobs[x] = {"job": "fit", "method": x, "budget": options.budget}
+        jobs[x] = {"job": "fit", "method": x, "budget": options.budget, **learn}
     # All sizes in every round: a busy hour then does not pass for growth.
     rounds = [
         {n: one_round(bench, bench.data(n), jobs, i) for n in sizes}
@@ -74,7 +75,9 @@ def print_growth(method, found):
 def bench_in_memory(bench):
     n = (bench.options.n or [1_000_000])[0]
     place = bench.data(n)
-    jobs = {x: {"job": "fit", "method": x} for x in bench.options.methods}
+    learn = {"learn_sample": bench.options.learn_sample}
+    learn = {x: y for x, y in learn.items() if y}
+    jobs = {x: {"job": "fit", "method": x, **learn} for x in bench.options.methods}
     jobs["MiniBatchKMeans, mean-imputed"] = {"job": "minibatch"}
     found = {name: bench.best(place=place, **job) for name, job in jobs.items()}
     reached = scale_imml.probe(bench, n)
@@ -111,6 +114,7 @@ def main():
     add("--n", type=count, nargs="*", help="numbers of samples, as 1e6")
     add("--methods", nargs="*", default=["rise", "bridge"])
     add("--rounds", type=int, default=2, help="repeats, in turned order; least counts")
+    add("--learn-sample", type=count, help="samples to learn from; else the default")
     add("--budget", default="1GiB", help="memory_budget of fits on files")
     add("--cold", action="store_true", help="drop cached files before every job")
     add("--per-worker", type=count, default=500_000, help="samples of weak scaling")

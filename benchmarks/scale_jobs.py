@@ -73,12 +73,12 @@ def inputs(place, mmap_mode):
     return [arrays[f"view{v}"] for v in range(len(WIDTHS))], arrays["mask"]
 
 
-def fit(place, method, budget=None):
+def fit(place, method, budget=None, **options):
     """A fit in memory or, with a memory budget, on mapped files."""
-    options, work = {}, place / f"work-{method}"
+    work = place / f"work-{method}"
     shutil.rmtree(work, ignore_errors=True)
     if budget is not None:
-        options = {"memory_budget": budget, "work_dir": work}
+        options |= {"memory_budget": budget, "work_dir": work}
     model = estimator(method, **options)
     start = time.perf_counter()
     Xs, mask = inputs(place, None if budget is None else "r")

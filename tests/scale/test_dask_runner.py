@@ -468,3 +468,25 @@ def test_a_model_fitted_on_a_cluster_is_saved_without_its_samples(
     np.testing.assert_array_equal(found, in_memory[method].labels_)
     with pytest.raises(ValueError, match="fitted on a cluster"):
         loaded.update(data[0], mask=data[1])
+
+
+@pytest.mark.parametrize("given", ["arrays", "files"])
+def test_a_fit_that_learns_from_a_sample_equals_that_in_memory(
+    client, data, files, given, tmp_path
+):
+    Xs, mask = data
+    views, folder = dask_views(Xs, CHUNKS["odd"]), None
+    if given == "files":
+        views, mask_given, folder = files[0], files[1], tmp_path / "work"
+    else:
+        mask_given = mask
+    expected = small(RISE, learn_sample=700).fit(Xs, mask=mask)
+    model = small(RISE, learn_sample=700, work_dir=folder, memory_budget="2MiB")
+    model.fit(views, mask=mask_given, client=client)
+    assert np.array_equal(fetch(client, model.labels_), expected.labels_)
+    assert np.array_equal(fetch(client, model.embedding_), expected.embedding_)
+    assert model.inertia_ == pytest.approx(expected.inertia_)
+    assert model.pattern_leakage_ == pytest.approx(expected.pattern_leakage_)
+    with pytest.warns(UserWarning, match="of the new samples only"):
+        model.update(Xs, mask=mask)
+    assert len(model.labels_) == len(mask)

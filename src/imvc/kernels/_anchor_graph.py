@@ -186,8 +186,8 @@ def knn_weights(D, k):
     return np.ascontiguousarray(gaps.T)
 
 
-def anchor_rows(X, A, k, *, squared=True):
-    """Graph rows of a block of samples, ``(indices, weights, nearest)``.
+def anchor_weights(X, A, k, *, squared=True):
+    """Weights of a block of samples over their nearest anchors.
 
     Parameters
     ----------
@@ -201,23 +201,34 @@ def anchor_rows(X, A, k, *, squared=True):
 
     Returns
     -------
-    indices : ndarray of shape (n, k'), in the smallest unsigned type that holds m - 1
+    indices : int32 array of shape (n, k')
     weights : ndarray of shape (n, k')
-    nearest : ndarray of shape (m, 2)
-        How many samples an anchor is the nearest of, and their squared distances'
-        sum; adds up over blocks.
+    distances : ndarray of shape (n,)
+        To the nearest anchor; squared or not, as told.
     """
     m = A.shape[0]
     indices, distances = nearest_anchors(X, A, min(k + 1, m), squared=squared)
-    first, squares = indices[:, 0], distances[:, 0].astype(np.float64)
+    if m == 1:
+        return indices, np.ones_like(distances), distances[:, 0]
+    k = min(k, m - 1)
+    return indices[:, :k], knn_weights(distances, k), distances[:, 0]
+
+
+def anchor_rows(X, A, k, *, squared=True):
+    """`anchor_weights` to be kept: ``(indices, weights, nearest)``.
+
+    Indices are in the smallest unsigned type that holds m - 1; nearest (m, 2) tells how
+    many samples an anchor is the nearest of, and their squared distances' sum, which
+    adds up over blocks.
+    """
+    m = A.shape[0]
+    indices, weights, distances = anchor_weights(X, A, k, squared=squared)
+    first, squares = indices[:, 0], distances.astype(np.float64)
     squares = squares if squared else squares**2
     count = np.bincount(first, minlength=m)
     nearest = np.column_stack([count, np.bincount(first, squares, minlength=m)])
-    if m == 1:
-        return indices.astype(np.uint8), np.ones_like(distances), nearest
-    k = min(k, m - 1)
-    small = np.min_scalar_type(m - 1)
-    return indices[:, :k].astype(small), knn_weights(distances, k), nearest
+    indices = indices.astype(np.min_scalar_type(m - 1), order="C")
+    return indices, weights, nearest
 
 
 def weights_to_csr(indices, weights, m):

@@ -78,8 +78,9 @@ def nearest_anchors(X, A, k, *, squared=True):
     n, m = X.shape[0], A.shape[0]
     if not 1 <= k <= m:
         raise ValueError(f"k={k} must lie between 1 and the number of anchors, {m}.")
-    indices = np.empty((n, k), dtype=np.int32)
-    distances = np.empty((n, k), dtype=X.dtype)
+    # Turned: what is done with all rows at once then runs over long arrays.
+    indices = np.empty((k, n), dtype=np.int32)
+    distances = np.empty((k, n), dtype=X.dtype)
     slabs = None
     if not sp.issparse(X) and k <= _ROUNDS and m <= _KEYED_ANCHORS:
         slabs = slab_products(X, *_as_product(np.asarray(A, X.dtype)))
@@ -87,11 +88,12 @@ def nearest_anchors(X, A, k, *, squared=True):
         _smallest_keys(slabs, indices, distances)
     else:
         for rows, D in _distance_tiles(X, A):
-            _smallest(D.astype(X.dtype, copy=False), indices[rows], distances[rows])
+            found = indices[:, rows].T, distances[:, rows].T
+            _smallest(D.astype(X.dtype, copy=False), *found)
     np.maximum(distances, 0, out=distances)
     if not squared:
         np.sqrt(distances, out=distances)
-    return indices, distances
+    return indices.T, distances.T
 
 
 def _distance_tiles(X, A):
@@ -133,29 +135,30 @@ def _as_product(A):
 def _smallest_keys(slabs, indices, values):
     """Write the nearest anchors and their distances, given slabs of float32 distances.
 
-    A key is a 64-bit integer: the bits of a distance above the number of the anchor.
-    Floats that are not negative are ordered as their bits are, so the smallest key
-    names the nearest anchor, and of several the first.
+    A key is a 64-bit integer: the bits of a distance above its place among all keys.
+    Floats that are not negative are ordered as their bits are, so the smallest key of
+    a row names the nearest anchor, and of several the first. Results are turned, (k, n).
     """
-    keys = None
+    keys, rounds = None, len(indices)
     for rows, D in slabs:
         if keys is None:  # no later step has more slabs
             keys = np.empty((D.shape[1], len(D), SLAB_ROWS), np.int64)
-            keys[:] = np.arange(D.shape[1]).reshape(-1, 1, 1)
-            halves = keys.view(np.float32).reshape(*keys.shape, 2)[..., _HIGH]
-            flat = keys.view(np.float32).reshape(-1)
-            anchor_step = flat.size // len(keys)
-            first = np.arange(_HIGH, anchor_step, 2)
+            distances = keys.view(np.float32).reshape(-1)
+            keys.reshape(-1)[:] = np.arange(_HIGH, distances.size, 2)
+            halves = distances.reshape(*keys.shape, 2)[..., _HIGH]
+            least = np.empty((rounds, *keys.shape[1:]), np.int64)
+            anchor_step = distances.size // len(keys)
         halves[:, : len(D)] = D.transpose(1, 0, 2)
-        used, count = keys[:, : len(D)], rows.stop - rows.start
-        for j in range(indices.shape[1]):
-            least = np.minimum.reduce(used, axis=0).reshape(-1, 1)
-            anchors = least.view(np.int32)[:, 1 - _HIGH]
-            indices[rows, j] = anchors[:count]
-            values[rows, j] = least.view(np.float32)[:count, _HIGH]
-            at = np.multiply(anchors, anchor_step, dtype=np.intp)
-            at += first[: len(at)]
-            flat[at] = np.inf
+        used, found = keys[:, : len(D)], least[:, : len(D)]
+        for j in range(rounds):
+            np.minimum.reduce(used, axis=0, out=found[j])
+            distances[found[j].view(np.int32)[:, 1 - _HIGH :: 2]] = np.inf
+        found, count = found.reshape(rounds, -1), rows.stop - rows.start
+        places, high = found.view(np.int32), found.view(np.float32)[:, _HIGH::2]
+        np.floor_divide(
+            places[:, 1 - _HIGH :: 2][:, :count], anchor_step, out=indices[:, rows]
+        )
+        values[:, rows] = high[:, :count]
 
 
 def _smallest(D, indices, values):

@@ -25,8 +25,8 @@ _RESTARTS = (
 _ALL_SHARE = 5  # from this share on, all vectors cost less than some of them
 
 
-def group_rows(graphs, sizes):
-    """CSR matrix [Z_v : v in p] of one group from its graph rows, in float64.
+def group_rows(graphs, sizes, dtype=np.float64):
+    """CSR matrix [Z_v : v in p] of one group from its graph rows.
 
     Parameters
     ----------
@@ -34,14 +34,17 @@ def group_rows(graphs, sizes):
     sizes : list of int
         Number of anchors of these views.
     """
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    shifted = [np.add(g[0], o, dtype=np.int32) for g, o in zip(graphs, offsets)]
-    indices = np.hstack(shifted)
-    weights = np.hstack([np.asarray(g[1], np.float64) for g in graphs])
-    n, k = indices.shape
+    n, ends = len(graphs[0][0]), np.cumsum([0] + [g[0].shape[1] for g in graphs])
+    indices, weights = np.empty((n, ends[-1]), np.int32), np.empty((n, ends[-1]), dtype)
+    offset = 0
+    for (own, values), size, (start, stop) in zip(graphs, sizes, pairwise(ends)):
+        np.add(own, offset, out=indices[:, start:stop], dtype=np.int32)
+        weights[:, start:stop] = values
+        offset += size
+    k = int(ends[-1])
     indptr = np.arange(0, n * k + 1, k) if k else np.zeros(n + 1, int)
     return sp.csr_matrix(
-        (weights.ravel(), indices.ravel(), indptr), shape=(n, int(offsets[-1]))
+        (weights.ravel(), indices.ravel(), indptr.astype(np.int32)), shape=(n, offset)
     )
 
 

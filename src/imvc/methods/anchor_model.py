@@ -23,7 +23,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from imvc.kernels._anchor_graph import kmeans_anchors, scale_rows, unit_rows
-from imvc.kernels._kmeans import assign, kmeans_centers, random_rows
+from imvc.kernels._distances import nearest_anchors
+from imvc.kernels._kmeans import kmeans_centers, random_rows
 from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import InductiveMixin, MultiViewClusterer, draw_seed, warn_user
 from imvc.methods._parameters import Count, MemorySize, PathLike, estimator
@@ -478,25 +479,25 @@ def block_statistics(rows, sizes):
 
 def nearest_center(Y, mask, centers, normalize):
     """``(labels, inertia)`` of rows of the embedding, whatever their mask."""
-    labels, distances = assign(unit_rows(Y) if normalize else Y, centers)
-    return labels, distances.sum(dtype=np.float64)
+    labels, distances = nearest_anchors(unit_rows(Y) if normalize else Y, centers, 1)
+    return labels[:, 0], distances.sum(dtype=np.float64)
 
 
 def place_block(views, embed, place, dtype):
     """``(Y, labels, summary)`` of samples, new or not; the summary of `label_block`."""
     Y = embed(views, dtype=dtype)
-    return Y, *label_block(Y, views.mask, place)
+    return Y, *label_block(Y, views.mask, place, views.patterns())
 
 
 def predict_block(views, embed, place, dtype):
     return place(embed(views, dtype=dtype), views.mask)[0]
 
 
-def label_block(Y, mask, place):
+def label_block(Y, mask, place, patterns=None):
     """``(labels, (inertia, how many samples have which pattern and label))``."""
     labels, inertia = place(Y, mask)
     table: Counter = Counter()
-    for pattern in group_patterns(mask):
+    for pattern in group_patterns(mask) if patterns is None else patterns:
         found = np.bincount(labels[pattern.rows])
         for label in np.flatnonzero(found).tolist():
             table[pattern.views, label] = int(found[label])

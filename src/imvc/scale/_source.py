@@ -8,13 +8,13 @@ whichever runner calls.
 import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._anchor_graph import anchor_rows, scale_rows
+from imvc.kernels._anchor_graph import anchor_rows, anchor_weights, scale_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import group_rows, pattern_grams
 from imvc.views import IncompleteViews, ViewSchema, group_patterns, stack_samples
@@ -163,10 +163,16 @@ class ViewsSource(BlockSource):
         return None if ids is None else ids[self._slice(i)]
 
 
-def map_observed(function, views, v, *, map=map):
-    """``function`` of the observed rows of view ``v``, block by block, in order."""
+def map_observed(function, views, v, *, map=map, by_pattern=False):
+    """``function`` of the observed rows of view ``v``, block by block, in order.
+
+    The order is that of the samples or, ``by_pattern``, pattern after pattern.
+    """
     rows = views.rows(v)
     complete = len(rows) == views.n_samples
+    if by_pattern and len(views.patterns()) > 1:
+        own = [pattern.rows for pattern in views.patterns() if v in pattern.views]
+        rows, complete = np.concatenate([rows[:0], *own]), False
 
     def block(part):
         return function(views.take(v, part if complete else rows[part]))
@@ -186,12 +192,16 @@ class GraphRows:
         type that holds them.
     nearest : tuple of ndarrays of shape (m_v, 2)
         Per view and anchor, how many samples it is the nearest of, and the sum of
-        their squared distances: how well the anchors cover the view.
+        their squared distances: how well the anchors cover the view. None where
+        nobody asks for it.
+    by_pattern : bool
+        Whether the rows of a view stand by pattern, not in the order of the samples.
     """
 
     mask: np.ndarray
     graphs: tuple
     nearest: tuple
+    by_pattern: bool = False
 
     @property
     def n_samples(self):
@@ -221,6 +231,7 @@ class GraphRows:
             self.mask[:, chosen],
             tuple(self.graphs[v] for v in chosen),
             tuple(self.nearest[v] for v in chosen),
+            self.by_pattern,
         )
 
     def with_start(self, graph):
@@ -234,14 +245,22 @@ class GraphRows:
 
     def groups(self):
         """Blocks of samples of one pattern: ``(pattern, rows, graphs per view)``."""
-        position = np.cumsum(self.mask, axis=0) - 1
+        position = None if self.by_pattern else np.cumsum(self.mask, axis=0) - 1
+        done = [0] * self.mask.shape[1]
         for pattern in self.patterns:
             width = sum(self.graphs[v][0].shape[1] for v in pattern.views)
             for part in block_slices(len(pattern.rows), width, _GROUP_ENTRIES):
-                rows = pattern.rows[part]
-                at = [(v, position[rows, v]) for v in pattern.views]
-                graphs = [(self.graphs[v][0][i], self.graphs[v][1][i]) for v, i in at]
+                rows, graphs = pattern.rows[part], []
+                for v in pattern.views:
+                    if position is None:
+                        at = slice(done[v] + part.start, done[v] + part.stop)
+                    else:
+                        at = position[rows, v]
+                    indices, weights = self.graphs[v]
+                    graphs.append((indices[at], weights[at]))
                 yield pattern.views, rows, graphs
+            for v in pattern.views:
+                done[v] += len(pattern.rows)
 
     def to_arrays(self):
         """A flat list of arrays; `from_arrays` is the inverse."""
@@ -258,24 +277,29 @@ class GraphRows:
         return cls(mask.reshape(n, n_views), pairs, tuple(nearest))
 
 
-def graph_rows(views, graph_of, count=1):
+def graph_rows(views, graph_of, count=1, by_pattern=False):
     """GraphRows of a block with ``count`` graphs per view, all of the first before.
 
     ``graph_of(g, v, X)`` gives `anchor_rows` of rows ``X`` of view ``v`` in graph
-    ``g``.
+    ``g``; or, for rows ``by_pattern``, which nobody will keep, `anchor_weights`.
     """
     V, graphs, nearest = views.n_views, [], []
     for i in range(count * V):
         g, v = divmod(i, V)
-        parts = list(map_observed(lambda X: graph_of(g, v, X), views, v))  # noqa: B023
+        function = partial(graph_of, g, v)
+        parts = list(map_observed(function, views, v, by_pattern=by_pattern))
         if not parts:  # one row of zeros tells the number and the types of columns
             X = np.zeros((1, views.n_features[v]), views.dtype)
             indices, weights, own = graph_of(g, v, X)
             parts = [(indices[:0], weights[:0], 0 * own)]
         indices, weights, own = zip(*parts)
-        graphs.append((np.concatenate(indices), np.concatenate(weights)))
-        nearest.append(sum(own))
-    return GraphRows(np.tile(views.mask, count), tuple(graphs), tuple(nearest))
+        if len(parts) > 1:
+            graphs.append((np.concatenate(indices), np.concatenate(weights)))
+        else:
+            graphs.append((indices[0], weights[0]))
+        nearest.append(None if by_pattern else sum(own))
+    mask = views.mask if count == 1 else np.tile(views.mask, count)
+    return GraphRows(mask, tuple(graphs), tuple(nearest), by_pattern)
 
 
 @dataclass(frozen=True)
@@ -293,12 +317,16 @@ class AnchorGraphs:
         return tuple(len(A) for A in self.anchors)
 
     def __call__(self, views):
-        return graph_rows(views, self._rows)
+        return graph_rows(views, partial(self._rows, anchor_rows))
 
-    def _rows(self, g, v, X):
+    def by_pattern(self, views):
+        """Graph rows that nobody keeps, by pattern: all that an embedding needs."""
+        return graph_rows(views, partial(self._rows, anchor_weights), by_pattern=True)
+
+    def _rows(self, find, g, v, X):
         """Of rows ``X`` of view ``v``; there is one graph, ``g`` = 0."""
         X = scale_rows(X, self.scale, self.deviations[v])
-        return anchor_rows(X, self.anchors[v], self.n_neighbors, squared=self.squared)
+        return find(X, self.anchors[v], self.n_neighbors, squared=self.squared)
 
 
 def row_statistics(rows, sizes):
@@ -311,8 +339,8 @@ def embed_rows(rows, sizes, coefficients, d, dtype):
 
     ``coefficients`` gives C_p, of shape (M_p, d), of a pattern of the GraphRows.
     """
-    C = {p.views: coefficients(p.views) for p in rows.patterns}
+    C = {p.views: coefficients(p.views).astype(dtype) for p in rows.patterns}
     Y = np.empty((rows.n_samples, d), dtype)
     for p, at, graphs in rows.groups():
-        Y[at] = group_rows(graphs, [sizes[v] for v in p]) @ C[p]
+        Y[at] = group_rows(graphs, [sizes[v] for v in p], dtype) @ C[p]
     return Y

@@ -130,4 +130,4 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
 
 def embed_block(views, graphs, consensus, d, dtype):
     """Y of new samples."""
-    return embed_rows(graphs(views), graphs.sizes, consensus, d, dtype)
+    return embed_rows(graphs.by_pattern(views), graphs.sizes, consensus, d, dtype)
