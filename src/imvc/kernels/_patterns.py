@@ -138,8 +138,11 @@ def _group(rows):
     return LargeGroup(small.count, small.column_sums, small.dense())
 
 
-def _group_of(graphs, sizes):
-    """Statistics of graph rows; of a Gram matrix only the upper blocks are computed."""
+def _group_of(graphs, sizes, skip=0):
+    """Statistics of graph rows; of a Gram matrix only the upper blocks are computed.
+
+    What the first ``skip`` columns have to do with each other is left open.
+    """
     n, width = len(graphs[0][0]), sum(sizes)
     if n * sum(indices.shape[1] for indices, _ in graphs) < width**2:
         return SmallGroup(group_rows(graphs, sizes))
@@ -150,12 +153,14 @@ def _group_of(graphs, sizes):
     ]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     at = [slice(*pair) for pair in pairwise(offsets)]
-    gram = np.empty((width, width))
+    gram = np.zeros((width, width))
     for u, (graph, m) in enumerate(zip(turned, sizes)):
-        gram[at[u], at[u]] = _own_gram(graph, m)
+        if at[u].stop > skip:
+            gram[at[u], at[u]] = _own_gram(graph, m)
         for v in range(u + 1, len(turned)):
-            gram[at[u], at[v]] = _cross_gram(graph, turned[v], m, sizes[v])
-            gram[at[v], at[u]] = gram[at[u], at[v]].T
+            if at[v].stop > skip:
+                gram[at[u], at[v]] = _cross_gram(graph, turned[v], m, sizes[v])
+                gram[at[v], at[u]] = gram[at[u], at[v]].T
     sums = [_add_up(i, w, m) for (i, w), m in zip(turned, sizes)]
     return LargeGroup(n, np.concatenate(sums), gram)
 
@@ -368,7 +373,7 @@ class PatternMap:
         return replace(self, coefficients=kept)
 
 
-def pattern_grams(groups, sizes):
+def pattern_grams(groups, sizes, known=None):
     """PatternGrams of blocks of graph rows, added in their order.
 
     Parameters
@@ -377,10 +382,20 @@ def pattern_grams(groups, sizes):
         ``graphs`` holds, for the views of the pattern, the (indices, weights) of the
         same samples; a pattern may come in several blocks.
     sizes : tuple of int
+    known : PatternGrams, optional
+        Of the first few views of the same samples.
     """
-    total = PatternGrams(sizes, {})
+    total, grams = PatternGrams(sizes, {}), {}
     for p, graphs in groups:
-        total += PatternGrams(sizes, {p: _group_of(graphs, [sizes[v] for v in p])})
+        if known is not None:
+            first = known.groups[tuple(v for v in p if v < len(known.sizes))]
+            grams[p] = first.gram if isinstance(first, LargeGroup) else np.empty((0, 0))
+        skip = len(grams.get(p, ()))
+        group = _group_of(graphs, [sizes[v] for v in p], skip)
+        total += PatternGrams(sizes, {p: group})
+    for p, gram in grams.items():
+        if isinstance(total.groups[p], LargeGroup):
+            total.groups[p].gram[: len(gram), : len(gram)] = gram
     return total
 
 

@@ -194,14 +194,15 @@ class GraphRows:
         Per view and anchor, how many samples it is the nearest of, and the sum of
         their squared distances: how well the anchors cover the view. None where
         nobody asks for it.
-    by_pattern : bool
-        Whether the rows of a view stand by pattern, not in the order of the samples.
+    by_pattern : int
+        0: the rows of a view stand in the order of the samples. Else they stand by the
+        patterns of so many views, of which there may be several graphs.
     """
 
     mask: np.ndarray
     graphs: tuple
     nearest: tuple
-    by_pattern: bool = False
+    by_pattern: int = 0
 
     @property
     def n_samples(self):
@@ -210,7 +211,10 @@ class GraphRows:
     @cached_property
     def patterns(self):
         """Groups of samples with the same views."""
-        return group_patterns(self.mask)
+        found = group_patterns(self.mask)
+        if not self.by_pattern:
+            return found
+        return sorted(found, key=lambda p: [v for v in p.views if v < self.by_pattern])
 
     @classmethod
     def stack(cls, parts):
@@ -299,7 +303,8 @@ def graph_rows(views, graph_of, count=1, by_pattern=False):
             graphs.append((indices[0], weights[0]))
         nearest.append(None if by_pattern else sum(own))
     mask = views.mask if count == 1 else np.tile(views.mask, count)
-    return GraphRows(mask, tuple(graphs), tuple(nearest), by_pattern)
+    order = V if by_pattern else 0
+    return GraphRows(mask, tuple(graphs), tuple(nearest), order)
 
 
 @dataclass(frozen=True)
@@ -329,9 +334,13 @@ class AnchorGraphs:
         return find(X, self.anchors[v], self.n_neighbors, squared=self.squared)
 
 
-def row_statistics(rows, sizes):
-    """PatternGrams of a block of graph rows; they add up over blocks."""
-    return pattern_grams(((p, graphs) for p, _, graphs in rows.groups()), sizes)
+def row_statistics(rows, sizes, known=None):
+    """PatternGrams of a block of graph rows; they add up over blocks.
+
+    ``known`` are the PatternGrams of the first few graphs of the same rows.
+    """
+    groups = ((p, graphs) for p, _, graphs in rows.groups())
+    return pattern_grams(groups, sizes, known)
 
 
 def embed_rows(rows, sizes, coefficients, d, dtype):

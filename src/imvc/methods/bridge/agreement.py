@@ -11,7 +11,12 @@ from itertools import combinations
 import numpy as np
 
 from imvc.kernels._anchor_graph import weights_to_csr
-from imvc.kernels._patterns import RANK_TOL, inverse_sqrt, leading_eigh
+from imvc.kernels._patterns import (
+    RANK_TOL,
+    PatternGrams,
+    inverse_sqrt,
+    leading_eigh,
+)
 
 FLOOR = 0.01  # agreement of views that do not agree, or share too few samples
 _CLIP = 2.5  # root mean squares; beyond, two or three samples can fake agreement
@@ -23,34 +28,43 @@ class KindGraphs:
 
     Parameters
     ----------
-    n : int
-        Samples.
+    grams : PatternGrams
+        Of all kinds so far.
+    first : int
+        Number of this kind's view 0 among the views of ``grams``.
     rows : list of ndarray
-        Those of every view, ascending.
-    Z : list of CSR matrices (n_v, m_v), in float64
+        Samples of every view, ascending.
     E : list of ndarrays (n_v, c)
     values : list of ndarrays (c,)
         Squared singular values past the constant vector's, zero past the rank.
     """
 
-    n: int
+    grams: PatternGrams
+    first: int
     rows: list
-    Z: list
     E: list
     values: list
 
     @classmethod
-    def of(cls, rows, kind, sizes, c, map):
+    def of(cls, rows, grams, kind, n_views, c, map):
         """One kind of GraphRows."""
-        V = len(sizes)
-        own = slice(kind * V, kind * V + V)
-        Z = [
-            weights_to_csr(indices, weights.astype(np.float64), m)
-            for (indices, weights), m in zip(rows.graphs[own], sizes)
-        ]
-        seen = [np.flatnonzero(column) for column in rows.mask[:, own].T]
-        E, values = zip(*map(lambda Z_v: left_vectors(Z_v, c), Z))
-        return cls(rows.n_samples, seen, Z, list(E), list(values))
+        own = range(kind * n_views, (kind + 1) * n_views)
+
+        def left_vectors(i):
+            degrees = grams.column_sums(i)
+            scale = inverse_sqrt(degrees)
+            found = leading_without_constant(grams.cross(i, i), degrees, scale, c)
+            T = scale[:, None] * found[1] * inverse_sqrt(found[0])
+            return weights_to_csr(*rows.graphs[i], len(T)) @ T, found[0]
+
+        E, values = zip(*map(left_vectors, own))
+        seen = [np.flatnonzero(rows.mask[:, i]) for i in own]
+        return cls(grams, own.start, seen, list(E), list(values))
+
+    @property
+    def sizes(self):
+        """Anchors of every view."""
+        return self.grams.sizes[self.first : self.first + len(self.rows)]
 
     def shared(self, u, v):
         """Which of the rows of u and of v belong to samples seen in both."""
@@ -61,15 +75,6 @@ class KindGraphs:
         """Mean of the c - 1 leading squared singular values of every view."""
         q = max(c - 1, 1)
         return np.array([values[:q].sum() / q for values in self.values])
-
-
-def left_vectors(Z, c):
-    """The c leading non-constant left singular pairs of Z diag(1'Z)^{-1/2}."""
-    degrees = np.asarray(Z.sum(axis=0)).ravel()
-    scale = inverse_sqrt(degrees)
-    gram = (Z.T @ Z).toarray()
-    values, Q = leading_without_constant(gram, degrees, scale, c)
-    return Z @ (scale[:, None] * Q * inverse_sqrt(values)), values
 
 
 def leading_without_constant(gram, degrees, scale, d):
@@ -89,7 +94,7 @@ def leading_without_constant(gram, degrees, scale, d):
 
 def agreement(graphs, c):
     """a_uv of one kind: correlations beyond chance, at least 0.01; diagonal 1."""
-    V = len(graphs.Z)
+    V = len(graphs.E)
     a = np.full((V, V), FLOOR)
     np.fill_diagonal(a, 1)
     for u, v in combinations(range(V), 2):

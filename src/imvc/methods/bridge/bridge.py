@@ -145,7 +145,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     n_anchors: AtLeastTwo | None = None
     n_neighbors: Count | None = None
     n_components: Count = 100
-    learn_sample: Count | None = 50_000
+    learn_sample: Count | None = 20_000
 
     _row_normalize = True
     _learnt_before_solving: ClassVar[set] = {
@@ -261,7 +261,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             centers, guard = unit_centers(X, c, **starts), None
             if self.partition == "guarded" and 1 < c <= len(values) + 1:
                 guard = guarded_partition(passes, centers, c, **starts)
-                sums, counts = sums_of(X, guard.assign(X[:, 1:]), c)
+                sums, counts = sums_of(X, guard.assign(X), c)
                 centers = sums / np.maximum(counts, 1)[:, None]
             centers = centers.astype(self._dtype)
         component = ComponentModel(

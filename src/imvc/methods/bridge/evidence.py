@@ -46,18 +46,18 @@ def junk_gate(kinds, a, overlap, c):
     return reproducibility(*kinds, c) ** gamma
 
 
-def build_bridge(graphs, sizes, a, weights):
+def build_bridge(graphs, a, weights):
     """Step 4: P_uv from shared samples; pairs that do not agree go by way of others."""
-    V, P = len(sizes), {}
+    grams, first, V, P = graphs.grams, graphs.first, len(a), {}
+    n = sum(grams.count(p) for p in grams.patterns)
     for u in range(V):
         for v in range(V):
             if u != v:
-                at_u, at_v = graphs.shared(u, v)
-                C = (graphs.Z[u][at_u].T @ graphs.Z[v][at_v]).toarray()
-                C += _EPSILON / graphs.n * np.asarray(graphs.Z[v].sum(axis=0))
+                mean = grams.column_sums(first + v) / n
+                C = grams.cross(first + u, first + v) + _EPSILON * mean
                 P[u, v] = C / C.sum(axis=1, keepdims=True)
     P, routed = route(P, a)
-    return Bridge(tuple(sizes), weights, routed, P)
+    return Bridge(graphs.sizes, weights, routed, P)
 
 
 def route(P, a):

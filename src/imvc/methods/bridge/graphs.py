@@ -4,10 +4,11 @@ A view has one graph per *kind* of features: plain, rooted, and later learnt (st
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from imvc.kernels._anchor_graph import anchor_rows, kmeans_anchors
+from imvc.kernels._anchor_graph import anchor_rows, anchor_weights, kmeans_anchors
 from imvc.kernels._distances import row_products
 from imvc.kernels._kmeans import random_rows
 from imvc.kernels._pca import centred_features, principal_axes, signed_root_rows
@@ -80,8 +81,8 @@ class Anchors:
     def __len__(self):
         return len(self.points)
 
-    def __call__(self, F):
-        return anchor_rows(F, self.points, self.n_neighbors)
+    def __call__(self, F, find=anchor_rows):
+        return find(F, self.points, self.n_neighbors)
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,8 @@ class ViewGraphs:
         F = [of_kind(X) for of_kind in self.coordinates]
         return F if self.map is None else [*F, self.map(F)]
 
-    def __call__(self, X):
-        return [join(F) for join, F in zip(self.anchors, self.features(X))]
+    def __call__(self, X, find=anchor_rows):
+        return [join(F, find) for join, F in zip(self.anchors, self.features(X))]
 
 
 @dataclass(frozen=True)
@@ -127,30 +128,41 @@ class BridgeGraphs:
         kinds = zip(*(own.anchors for own in self.views))
         return tuple(len(anchors) for kind in kinds for anchors in kind)
 
-    def __call__(self, views):
-        """GraphRows of a block of samples, one kind after the other."""
-        found = [self._rows(views, v) for v in range(len(self.views))]
-        return stack_kinds(views.mask, zip(*found))
+    def __call__(self, views, by_pattern=False):
+        """GraphRows of a block of samples, one kind after the other.
 
-    def _rows(self, views, v):
+        Those ``by_pattern`` are for an embedding alone, not to be kept.
+        """
+        rows = partial(self._rows, views, by_pattern=by_pattern)
+        kinds = zip(*map(rows, range(views.n_views)))
+        return stack_kinds(views.mask, kinds, by_pattern)
+
+    def _rows(self, views, v, by_pattern):
         """Per kind (indices, weights, nearest) of the samples seen in view ``v``."""
-        parts = list(map_observed(self.views[v], views, v))
+        find = anchor_weights if by_pattern else anchor_rows
+        join = partial(self.views[v], find=find)
+        parts = list(map_observed(join, views, v, by_pattern=by_pattern))
         if not parts:  # one row of zeros tells the number and the types of columns
             X = np.zeros((1, views.n_features[v]), views.dtype)
-            parts = [[(i[:0], w[:0], 0 * own) for i, w, own in self.views[v](X)]]
+            parts = [[(i[:0], w[:0], 0 * own) for i, w, own in join(X)]]
         return [
-            (np.concatenate(indices), np.concatenate(weights), sum(nearest))
+            (
+                np.concatenate(indices),
+                np.concatenate(weights),
+                None if by_pattern else sum(nearest),
+            )
             for indices, weights, nearest in (zip(*kind) for kind in zip(*parts))
         ]
 
 
-def stack_kinds(mask, kinds):
+def stack_kinds(mask, kinds, by_pattern=False):
     """GraphRows of kinds: per kind, per view, (indices, weights, nearest)."""
     found = [graph for kind in kinds for graph in kind]
     return GraphRows(
         np.tile(mask, len(found) // mask.shape[1]),
         tuple(graph[:2] for graph in found),
         tuple(graph[2] for graph in found),
+        mask.shape[1] if by_pattern else 0,
     )
 
 

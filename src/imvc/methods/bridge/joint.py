@@ -9,7 +9,7 @@ with a small L_p, so what the joint spectrum needs of them is in Z_p'Z_p.
 """
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -71,12 +71,15 @@ class JointGraph:
         One per kind of features.
     shares : tuple of float
         Weight of every kind in the joint graph, sum one.
+    by_pattern : bool
+        Whether rows are embedded by pattern, or one by one: for so many patterns.
     mask_share : float
         omega: weight of the mask block; 0: there is none.
     """
 
     bridges: list
     shares: tuple
+    by_pattern: bool = True
     mask_share: float = 0.0
 
     @property
@@ -221,16 +224,24 @@ class JointGraph:
             degrees += R.sum(axis=0)
         return N, degrees
 
-    def embed(self, rows, W, constant, dtype):
-        """Rows ``[constant, r W]`` of a block of GraphRows, (n, 1 + columns of W)."""
-        d = 1 + W.shape[1]
-        if many_patterns(rows.patterns, self.sizes, rows.n_samples):
+    def embed(self, rows, W, constant, dtype, known=None):
+        """Rows ``[constant, r W]`` of a block of GraphRows, (n, 1 + columns of W).
+
+        ``known`` is a dict that keeps `coefficients` for the next block.
+        """
+        d, known = 1 + W.shape[1], {} if known is None else known
+        if not self.by_pattern:
             Y = np.empty((rows.n_samples, d), dtype)
             Y[:, 0] = constant
             for part, R in self.row_blocks(rows):
                 Y[part, 1:] = R @ W
             return Y
-        coefficients = partial(self.coefficients, W=W, constant=constant)
+
+        def coefficients(p):
+            if p not in known:
+                known[p] = self.coefficients(p, W, constant).astype(dtype)
+            return known[p]
+
         return embed_rows(rows, self.sizes, coefficients, d, dtype)
 
 

@@ -1,6 +1,6 @@
 """What AnchorBridge learnt: attributes, the place of new samples, model files."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
@@ -67,6 +67,10 @@ class ComponentModel:
     r_squared: np.ndarray
     centers: np.ndarray
     guard: SizeTolerant | None
+    _known: dict = field(default_factory=dict, init=False, repr=False)  # for `embed`
+
+    def __getstate__(self):
+        return {**vars(self), "_known": {}}
 
     @property
     def dim(self):
@@ -75,17 +79,23 @@ class ComponentModel:
     def embed(self, rows, dtype):
         """Step 6 on a block: Y = [u_0 / (c - 1), u_j s_j^t], before unit rows."""
         constant, *decay = diffusion_factors(self.spectrum.values, self.c)
-        W = self.spectrum.W * np.array(decay)
-        return self.joint.embed(rows, W, constant / np.sqrt(self.n_learnt), dtype)
+        W, constant = (
+            self.spectrum.W * np.array(decay),
+            constant / np.sqrt(self.n_learnt),
+        )
+        return self.joint.embed(rows, W, constant, dtype, self._known)
+
+    def embed_views(self, views, dtype):
+        return self.embed(self.graphs(views, self.joint.by_pattern), dtype)
 
     def predict(self, views):
         """Clusters of samples."""
-        return self.place(unit_rows(self.embed(self.graphs(views), views.dtype)))
+        return self.place(unit_rows(self.embed_views(views, views.dtype)))
 
     def place(self, X):
         """Cluster of every unit row."""
         if self.guard is not None:
-            return self.guard.assign(X[:, 1:])
+            return self.guard.assign(X)
         return assign(X, self.centers)[0]
 
 
@@ -287,7 +297,7 @@ def embed_components(views, learnt, components, columns, dtype):
     found = []
     for i, component in enumerate(learnt):
         own = components.select(views, i)
-        found.append(component.embed(component.graphs(own), dtype))
+        found.append(component.embed_views(own, dtype))
     return side_by_side(views.mask, *found, components=components, columns=columns)
 
 
@@ -319,7 +329,8 @@ def pack(value, arrays):
         arrays[f"learnt{len(arrays)}"] = value
         return {"array": f"learnt{len(arrays) - 1}"}
     if is_dataclass(value):
-        own = {f.name: pack(getattr(value, f.name), arrays) for f in fields(value)}
+        kept = [f.name for f in fields(value) if f.init]
+        own = {name: pack(getattr(value, name), arrays) for name in kept}
         return {"type": type(value).__name__, "fields": own}
     if isinstance(value, dict):
         return {"items": [pack(item, arrays) for item in value.items()]}

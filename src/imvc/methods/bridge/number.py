@@ -81,7 +81,8 @@ class Reruns:
         spaces = []
         for a in range(_ANCHOR_SEEDS):
             rows, anchors = learner.join(views.mask, F, (*seed, a))
-            own = learner.first_pass(rows, [[*map(len, kind)] for kind in anchors])[1]
+            sizes = tuple(len(own) for kind in anchors for own in kind)
+            own = learner.first_pass(rows, sizes)[1]
             spaces.append(Space(own.U[few], own.spectrum.values))
         return cls(views.select(few), spaces)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from imvc.kernels._patterns import PatternGrams
 from imvc.methods.bridge.agreement import KindGraphs, agreement, missingness
 from imvc.methods.bridge.evidence import build_bridge, junk_gate, view_weights
 from imvc.methods.bridge.graphs import (
@@ -29,9 +30,10 @@ from imvc.methods.bridge.graphs import (
 from imvc.methods.bridge.joint import JointGraph
 from imvc.methods.bridge.maps import predict_consensus
 from imvc.methods.bridge.spectrum import Spectrum, diffused, joint_spectrum
-from imvc.scale import GraphRows
+from imvc.scale import GraphRows, row_statistics
 
 _SHARES = (1 / 6, 1 / 6, 2 / 3)  # of the kinds in the joint graph of pass 2
+_MANY_PATTERNS = 64  # beyond, samples are embedded one by one
 _USEFUL = 0.01  # R^2 below which a view's prediction counts for less
 
 
@@ -66,6 +68,7 @@ class Pass:
     joint: JointGraph
     spectrum: Spectrum
     U: np.ndarray  # u_0, u_1, ... of the learning samples
+    grams: PatternGrams
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class Learner:
         with self.stage("features"):
             coordinates, F = zip(*learn_features(views, self.rule, seed, self.map))
         rows, anchors = self.join(mask, F, seed)
-        evidence, first = self.first_pass(rows, [_sizes(kind) for kind in anchors])
+        evidence, first = self.first_pass(rows, _sizes(*anchors))
         with self.stage("learnt features"):
             Y = diffused(first.U, first.spectrum.values, self.c).astype(F[0][0].dtype)
             omega = mask @ evidence.weights
@@ -132,7 +135,8 @@ class Learner:
             learnt, graphs = self._join_kind([p.features for p in found], LEARNT, seed)
             rows = add_kind(rows, graphs)
         r_squared = np.array([prediction.r_squared for prediction in found])
-        passes = self.second_pass(rows, _sizes(learnt), r_squared, evidence, first)
+        sizes = _sizes(*anchors, learnt)
+        passes = self.second_pass(rows, sizes, r_squared, evidence, first)
         views = [
             ViewGraphs(own, joined, prediction.map)
             for own, *joined, prediction in zip(coordinates, *anchors, learnt, found)
@@ -152,61 +156,61 @@ class Learner:
     def solve(self, rows, sizes, r_squared):
         """Both passes from the graph rows of all kinds; anchors and maps are given."""
         V = len(r_squared)
-        kinds = [sizes[g * V : (g + 1) * V] for g in (PLAIN, ROOTED, LEARNT)]
-        evidence, first = self.first_pass(rows, kinds[:LEARNT])
-        return self.second_pass(rows, kinds[LEARNT], r_squared, evidence, first)
+        first = rows.select(range(2 * V))
+        evidence, found = self.first_pass(first, sizes[: 2 * V])
+        return self.second_pass(rows, sizes, r_squared, evidence, found)
 
     def first_pass(self, rows, sizes):
         """Steps 3 to 6 on plain and rooted features."""
         with self.stage("first pass"):
-            V, c = len(sizes[0]), self.c
-            mask = rows.mask[:, :V]
+            V, c = len(sizes) // 2, self.c
+            mask, grams = rows.mask[:, :V], row_statistics(rows, sizes)
             kinds = [
-                KindGraphs.of(rows, kind, own, c, self.map)
-                for kind, own in enumerate(sizes)
+                KindGraphs.of(rows, grams, kind, V, c, self.map)
+                for kind in (PLAIN, ROOTED)
             ]
             a = [agreement(graphs, c) for graphs in kinds]
             overlap = mask.T.astype(np.int64) @ mask
             gate = junk_gate(kinds, a, overlap, c)
-            bridges = [
-                self._bridge(graphs, own, a_kind, gate)
-                for graphs, own, a_kind in zip(kinds, sizes, a)
-            ]
+            bridges = [self._bridge(*both, gate) for both in zip(kinds, a)]
             absent = np.mean([missingness(own, mask, c) for own in kinds], axis=0)
             evidence = Evidence(bridges, a, absent, gate)
-            found = self._joint(rows.select(range(2 * V)), evidence, (1 / 2, 1 / 2))
+            found = self._joint(rows, grams, evidence, (1 / 2, 1 / 2))
         return evidence, found
 
     def second_pass(self, rows, sizes, r_squared, evidence, first):
         """Steps 3 to 6 on all three kinds."""
         with self.stage("second pass"):
-            graphs = KindGraphs.of(rows, LEARNT, sizes, self.c, self.map)
+            grams = row_statistics(rows, sizes, first.grams)
+            V = len(r_squared)
+            graphs = KindGraphs.of(rows, grams, LEARNT, V, self.c, self.map)
             a = agreement(graphs, self.c)
             quality = evidence.gate * np.clip(r_squared / _USEFUL, 0.01, 1)
-            bridge = self._bridge(graphs, sizes, a, quality)
+            bridge = self._bridge(graphs, a, quality)
             evidence = replace(
                 evidence,
                 bridges=[*evidence.bridges, bridge],
                 agreement=[*evidence.agreement, a],
             )
-            second = self._joint(rows, evidence, _SHARES)
+            second = self._joint(rows, grams, evidence, _SHARES)
         return Passes(rows, r_squared, evidence, first, second)
 
-    def _bridge(self, graphs, sizes, a, quality):
+    def _bridge(self, graphs, a, quality):
         """Steps 3 and 4 for one kind: weights and bridges."""
         w = view_weights(a, graphs.sharpness(self.c), quality)
         cuts = [self.c - 1 - s[: self.c - 1].sum() for s in graphs.values]
         self.report(float(w @ cuts))
-        return build_bridge(graphs, sizes, a, w)
+        return build_bridge(graphs, a, w)
 
-    def _joint(self, rows, evidence, shares):
+    def _joint(self, rows, grams, evidence, shares):
         """Steps 5 and 6."""
         omega = mask_share(evidence.missingness) if self.mask_as_view else 0.0
-        joint = JointGraph(evidence.bridges, shares, omega)
-        spectrum = joint_spectrum(joint, rows, 4 * self.c)
+        few = len(rows.patterns) <= _MANY_PATTERNS
+        joint = JointGraph(evidence.bridges, shares, few, omega)
+        spectrum = joint_spectrum(joint, rows, grams, 4 * self.c)
         U = joint.embed(rows, spectrum.W, 1 / np.sqrt(rows.n_samples), np.float64)
         self.report(spectrum.cut(self.c))
-        return Pass(joint, spectrum, U)
+        return Pass(joint, spectrum, U, grams)
 
 
 def mask_share(missing):
@@ -214,5 +218,5 @@ def mask_share(missing):
     return float(np.maximum(missing.max(axis=0), 0).mean())
 
 
-def _sizes(anchors):
-    return tuple(len(own) for own in anchors)
+def _sizes(*kinds):
+    return tuple(len(anchors) for kind in kinds for anchors in kind)

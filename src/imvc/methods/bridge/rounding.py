@@ -115,7 +115,7 @@ class Ascents:
     """What both starts of one pass end in."""
 
     found: object  # Pass
-    X: np.ndarray  # unit rows without the constant column
+    X: np.ndarray  # unit rows
     c: int
     unit: np.ndarray  # labels
     plain: np.ndarray
@@ -126,8 +126,7 @@ class Ascents:
         leading = np.ascontiguousarray(found.U[:, 1:c])
         plain = unit_centers(leading, c, n_init, seed, map)
         starts = assign(Y, centers)[0], assign(leading, plain)[0]
-        X = np.ascontiguousarray(Y[:, 1:])
-        return cls(found, X, c, *(ascend(X, y, c, _exponent(c, 0.2)) for y in starts))
+        return cls(found, Y, c, *(ascend(Y, y, c, _exponent(c, 0.2)) for y in starts))
 
     @property
     def unevenness(self):

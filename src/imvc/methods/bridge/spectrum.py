@@ -8,7 +8,6 @@ from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._patterns import inverse_sqrt, leading_eigh
 from imvc.methods.bridge.agreement import leading_without_constant
 from imvc.methods.bridge.joint import many_patterns
-from imvc.scale import row_statistics
 
 _LONGEST_TIME = 2.0**20  # equal singular values never fall below the target
 _LEAST_VALUE = 1e-9  # squared singular values that W can be had from by samples
@@ -34,14 +33,14 @@ class Spectrum:
         return float(c - 1 - self.values[: c - 1].sum())
 
 
-def joint_spectrum(joint, rows, K):
+def joint_spectrum(joint, rows, grams, K):
     """Step 5: at most K vectors of the joint graph of some GraphRows."""
     if rows.n_samples <= joint.width:
         return _by_samples(joint, rows, K)
     if many_patterns(rows.patterns, joint.sizes, rows.n_samples):
         N, degrees = joint.row_statistics(rows)
     else:
-        N, degrees = joint.statistics(row_statistics(rows, joint.sizes).densified())
+        N, degrees = joint.statistics(grams)
     scale = inverse_sqrt(degrees) * joint.factors
     values, Q = leading_without_constant(N, degrees, scale, K)
     kept = values > 0
