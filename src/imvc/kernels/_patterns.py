@@ -138,13 +138,14 @@ def _group(rows):
     return LargeGroup(small.count, small.column_sums, small.dense())
 
 
-def _group_of(graphs, sizes, skip=0):
+def _group_of(graphs, sizes, dense=False, skip=0):
     """Statistics of graph rows; of a Gram matrix only the upper blocks are computed.
 
     What the first ``skip`` columns have to do with each other is left open.
     """
     n, width = len(graphs[0][0]), sum(sizes)
-    if n * sum(indices.shape[1] for indices, _ in graphs) < width**2:
+    few = n * sum(indices.shape[1] for indices, _ in graphs) < width**2
+    if few and not dense:
         return SmallGroup(group_rows(graphs, sizes))
     # Turned, so that every step below runs over long contiguous arrays.
     turned = [
@@ -373,7 +374,7 @@ class PatternMap:
         return replace(self, coefficients=kept)
 
 
-def pattern_grams(groups, sizes, known=None):
+def pattern_grams(groups, sizes, *, dense=False, known=None):
     """PatternGrams of blocks of graph rows, added in their order.
 
     Parameters
@@ -382,20 +383,20 @@ def pattern_grams(groups, sizes, known=None):
         ``graphs`` holds, for the views of the pattern, the (indices, weights) of the
         same samples; a pattern may come in several blocks.
     sizes : tuple of int
+    dense : bool
+        Whether small groups get a Gram matrix, too.
     known : PatternGrams, optional
-        Of the first few views of the same samples.
+        Dense, of the first few views of the same samples.
     """
-    total, grams = PatternGrams(sizes, {}), {}
+    total, done = PatternGrams(sizes, {}), {}
     for p, graphs in groups:
         if known is not None:
-            first = known.groups[tuple(v for v in p if v < len(known.sizes))]
-            grams[p] = first.gram if isinstance(first, LargeGroup) else np.empty((0, 0))
-        skip = len(grams.get(p, ()))
-        group = _group_of(graphs, [sizes[v] for v in p], skip)
+            done[p] = known.groups[tuple(v for v in p if v < len(known.sizes))].gram
+        skip = len(done.get(p, ()))
+        group = _group_of(graphs, [sizes[v] for v in p], dense, skip)
         total += PatternGrams(sizes, {p: group})
-    for p, gram in grams.items():
-        if isinstance(total.groups[p], LargeGroup):
-            total.groups[p].gram[: len(gram), : len(gram)] = gram
+    for p, gram in done.items():
+        total.groups[p].gram[: len(gram), : len(gram)] = gram
     return total
 
 

@@ -334,13 +334,13 @@ class AnchorGraphs:
         return find(X, self.anchors[v], self.n_neighbors, squared=self.squared)
 
 
-def row_statistics(rows, sizes, known=None):
+def row_statistics(rows, sizes, **options):
     """PatternGrams of a block of graph rows; they add up over blocks.
 
-    ``known`` are the PatternGrams of the first few graphs of the same rows.
+    ``options`` are those of `pattern_grams`.
     """
     groups = ((p, graphs) for p, _, graphs in rows.groups())
-    return pattern_grams(groups, sizes, known)
+    return pattern_grams(groups, sizes, **options)
 
 
 def embed_rows(rows, sizes, coefficients, d, dtype):

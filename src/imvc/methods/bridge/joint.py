@@ -122,15 +122,12 @@ class JointGraph:
         """Views of a pattern of the stacked views, which holds each once per graph."""
         return tuple(v for v in p if v < self.n_views)
 
-    def statistics(self, grams):
+    def statistics(self, grams, map=map):
         """``(R'R, column sums of R)`` from the PatternGrams of the stacked views."""
         N, degrees = np.zeros((self.width, self.width)), np.zeros(self.width)
-        for p in grams.patterns:
-            self._add_pattern(N, degrees, grams.groups[p], self.own_views(p))
-        size = len(self.sizes) // len(self.bridges)
-        for i in range(0, len(self.sizes) + 1, size):
-            end = self.offsets[i]
-            N[end:, :end] = N[:end, end:].T
+        for own, sums in map(lambda p: self._of_pattern(grams, p), grams.patterns):
+            N += own
+            degrees += sums
         return N, degrees
 
     def _parts(self, p):
@@ -140,38 +137,37 @@ class JointGraph:
             own = np.repeat(bridge.weights[list(p)], [bridge.sizes[v] for v in p])
             yield own, bridge.fill(p), self.columns(g, p), self.columns(g, unseen)
 
-    def _add_pattern(self, N, degrees, group, p):
-        """Add L_p'G_pL_p, L_p = [diag(w), T_p]; for pairs of graphs g <= h only."""
+    def _of_pattern(self, grams, p):
+        """L_p'G_pL_p, L_p = [diag(w), T_p], and the column sums of Z_pL_p."""
+        group, p = grams.groups[p], self.own_views(p)
+        N, degrees = np.zeros((self.width, self.width)), np.zeros(self.width)
         G, sums = group.dense(), group.column_sums
-        own, fills, seen, filled = zip(*self._parts(p))
-        ends = np.cumsum([0] + [len(w) for w in own])
+        parts = list(self._parts(p))
+        columns = np.concatenate([np.append(s, f) for _, _, s, f in parts])
+        half = np.empty((len(G), len(columns)))  # G_p L_p
+        ends = np.cumsum([0] + [len(own) for own, *_ in parts])
         at = [slice(*pair) for pair in pairwise(ends)]
-        columns = [np.concatenate(pair) for pair in zip(seen, filled)]
-        for h in range(len(at)):
-            right = np.hstack([G[:, at[h]] * own[h], G[:, at[h]] @ fills[h]])
-            for g in range(h + 1):
-                block = right[at[g]]
-                block = np.vstack([own[g][:, None] * block, fills[g].T @ block])
-                N[np.ix_(columns[g], columns[h])] += block
-            total = sums[at[h]]
-            column_sums = np.concatenate([own[h] * total, fills[h].T @ total])
-            degrees[columns[h]] += column_sums
-            if self.mask_share:
-                self._add_mask(N, columns[h], column_sums, p)
+        place = 0
+        for part, (own, fill, seen, filled) in zip(at, parts):
+            middle, end = place + len(seen), place + len(seen) + len(filled)
+            half[:, place:middle] = G[:, part] * own
+            half[:, middle:end] = G[:, part] @ fill
+            degrees[seen], degrees[filled] = own * sums[part], fill.T @ sums[part]
+            place = end
+        for part, (own, fill, seen, filled) in zip(at, parts):
+            N[np.ix_(seen, columns)] = own[:, None] * half[part]
+            N[np.ix_(filled, columns)] = fill.T @ half[part]
         if self.mask_share:
-            row = self._mask_row(p)
-            N[self.offsets[-1] :, self.offsets[-1] :] += group.count * np.outer(
-                row, row
-            )
-            degrees[self.offsets[-1] :] += group.count * row
+            mask, row = self.offsets[-1], self._mask_row(p)
+            N[mask:, :mask] = np.outer(row, degrees[:mask])
+            N[:mask, mask:] = N[mask:, :mask].T
+            N[mask:, mask:] = group.count * np.outer(row, row)
+            degrees[mask:] = group.count * row
+        return N, degrees
 
     def _mask_row(self, p):
         """The mask block's row, the same for every sample of the pattern."""
         return self.mask_rows(np.isin(np.arange(self.n_views), p)[None])[0]
-
-    def _add_mask(self, N, columns, column_sums, p):
-        """Products of a graph's columns with those of the mask block."""
-        N[columns, self.offsets[-1] :] += np.outer(column_sums, self._mask_row(p))
 
     def coefficients(self, p, W, constant):
         """``[constant, L_p W]``: a sample's coordinates from its graph rows."""

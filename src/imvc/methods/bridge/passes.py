@@ -27,7 +27,7 @@ from imvc.methods.bridge.graphs import (
     learn_features,
     stack_kinds,
 )
-from imvc.methods.bridge.joint import JointGraph
+from imvc.methods.bridge.joint import JointGraph, many_patterns
 from imvc.methods.bridge.maps import predict_consensus
 from imvc.methods.bridge.spectrum import Spectrum, diffused, joint_spectrum
 from imvc.scale import GraphRows, row_statistics
@@ -164,7 +164,9 @@ class Learner:
         """Steps 3 to 6 on plain and rooted features."""
         with self.stage("first pass"):
             V, c = len(sizes) // 2, self.c
-            mask, grams = rows.mask[:, :V], row_statistics(rows, sizes)
+            mask = rows.mask[:, :V]
+            dense = not many_patterns(rows.patterns, sizes, rows.n_samples)
+            grams = row_statistics(rows, sizes, dense=dense)
             kinds = [
                 KindGraphs.of(rows, grams, kind, V, c, self.map)
                 for kind in (PLAIN, ROOTED)
@@ -181,7 +183,9 @@ class Learner:
     def second_pass(self, rows, sizes, r_squared, evidence, first):
         """Steps 3 to 6 on all three kinds."""
         with self.stage("second pass"):
-            grams = row_statistics(rows, sizes, first.grams)
+            dense = not many_patterns(rows.patterns, sizes, rows.n_samples)
+            known = first.grams if dense else None
+            grams = row_statistics(rows, sizes, dense=dense, known=known)
             V = len(r_squared)
             graphs = KindGraphs.of(rows, grams, LEARNT, V, self.c, self.map)
             a = agreement(graphs, self.c)
@@ -207,7 +211,7 @@ class Learner:
         omega = mask_share(evidence.missingness) if self.mask_as_view else 0.0
         few = len(rows.patterns) <= _MANY_PATTERNS
         joint = JointGraph(evidence.bridges, shares, few, omega)
-        spectrum = joint_spectrum(joint, rows, grams, 4 * self.c)
+        spectrum = joint_spectrum(joint, rows, grams, 4 * self.c, self.map)
         U = joint.embed(rows, spectrum.W, 1 / np.sqrt(rows.n_samples), np.float64)
         self.report(spectrum.cut(self.c))
         return Pass(joint, spectrum, U, grams)

@@ -33,14 +33,14 @@ class Spectrum:
         return float(c - 1 - self.values[: c - 1].sum())
 
 
-def joint_spectrum(joint, rows, grams, K):
+def joint_spectrum(joint, rows, grams, K, map=map):
     """Step 5: at most K vectors of the joint graph of some GraphRows."""
     if rows.n_samples <= joint.width:
         return _by_samples(joint, rows, K)
     if many_patterns(rows.patterns, joint.sizes, rows.n_samples):
         N, degrees = joint.row_statistics(rows)
     else:
-        N, degrees = joint.statistics(grams)
+        N, degrees = joint.statistics(grams, map)
     scale = inverse_sqrt(degrees) * joint.factors
     values, Q = leading_without_constant(N, degrees, scale, K)
     kept = values > 0
