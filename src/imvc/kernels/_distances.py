@@ -135,7 +135,7 @@ def _as_product(A):
 
 
 class _Scratch(threading.local):
-    """Arrays that a thread uses again: fresh memory is slow, since the system clears it.
+    """Arrays that a thread uses again: fresh memory must be cleared by the system.
 
     What is in them is of no meaning to the next call.
     """
@@ -159,7 +159,7 @@ def _smallest_keys(slabs, indices, values):
 
     A key is a 64-bit integer: the bits of a distance above its place among all keys.
     Floats that are not negative are ordered as their bits are, so the smallest key of
-    a row names the nearest anchor, and of several the first. Results are turned, (k, n).
+    a row names the nearest anchor, and of several the first. Results are (k, n).
     """
     keys, rounds = None, len(indices)
     for rows, D in slabs:

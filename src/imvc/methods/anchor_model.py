@@ -487,7 +487,7 @@ def nearest_center(Y, mask, centers, normalize):
 def place_block(views, embed, place, dtype):
     """``(Y, labels, summary)`` of samples, new or not; the summary of `label_block`."""
     found = []
-    for rows in row_slices(views.n_samples, _PLACED_AT_ONCE):
+    for rows in row_slices(views.n_samples, _PLACED_AT_ONCE) or [slice(0)]:
         part = views.select(rows)
         Y = embed(part, dtype=dtype)
         found.append((Y, *label_block(Y, part.mask, place, part.patterns())))
