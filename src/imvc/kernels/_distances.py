@@ -10,7 +10,9 @@ and then the product is made in float64 and rounded, after which nothing is left
 differences.
 """
 
+import math
 import sys
+import threading
 
 import numpy as np
 import scipy.sparse as sp
@@ -132,19 +134,39 @@ def _as_product(A):
     return np.vstack([-2 * A.T, np.ones_like(norms), norms]), load
 
 
+class _Scratch(threading.local):
+    """Arrays that a thread uses again: fresh memory must be cleared by the system.
+
+    What is in them is of no meaning to the next call.
+    """
+
+    def __init__(self):
+        self._kept = {}
+
+    def empty(self, name, shape, dtype):
+        """An array; the next call with that name may give the same memory."""
+        size, kept = math.prod(shape), self._kept.get(name)
+        if kept is None or kept.size < size:
+            kept = self._kept[name] = np.empty(size, dtype)
+        return kept[:size].reshape(shape)
+
+
+_scratch = _Scratch()
+
+
 def _smallest_keys(slabs, indices, values):
     """Write the nearest anchors and their distances, given slabs of float32 distances.
 
     A key is a 64-bit integer: the bits of a distance above its place among all keys.
     Floats that are not negative are ordered as their bits are, so the smallest key of
-    a row names the nearest anchor, and of several the first. Results are turned, (k, n).
+    a row names the nearest anchor, and of several the first. Results are (k, n).
     """
     keys, rounds = None, len(indices)
     for rows, D in slabs:
         if keys is None:  # no later step has more slabs
-            keys = np.empty((D.shape[1], len(D), SLAB_ROWS), np.int64)
-            distances = keys.view(np.float32).reshape(-1)
-            keys.reshape(-1)[:] = np.arange(_HIGH, distances.size, 2)
+            keys = _scratch.empty("keys", (D.shape[1], len(D), SLAB_ROWS), np.int64)
+            distances = keys.reshape(-1).view(np.float32)
+            keys.reshape(-1)[:] = np.arange(_HIGH, distances.size, 2, dtype=np.int32)
             halves = distances.reshape(*keys.shape, 2)[..., _HIGH]
             least = np.empty((rounds, *keys.shape[1:]), np.int64)
             anchor_step = distances.size // len(keys)
@@ -235,8 +257,8 @@ def slab_products(X, B, load):
     most = _SLAB_ENTRIES // (SLAB_ROWS * max(width, m))
     count = min(max(1, most), _SLABS, -(-X.shape[0] // SLAB_ROWS))
     height = SLAB_ROWS + 2 * _GUARD
-    tile = np.empty((count, height, width), np.float32)
-    products = np.empty((count, m, height), np.float32)
+    tile = _scratch.empty("tile", (count, height, width), np.float32)
+    products = _scratch.empty("products", (count, m, height), np.float32)
     B_T = np.ascontiguousarray(B.T, dtype=np.float32)
     if B_T.shape not in _TRIED:
         if not _rows_alike(B_T, tile[:1], products[:1]):

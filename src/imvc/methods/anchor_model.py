@@ -16,15 +16,15 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from imvc.kernels._anchor_graph import kmeans_anchors, scale_rows, unit_rows
-from imvc.kernels._distances import nearest_anchors
-from imvc.kernels._kmeans import kmeans_centers, random_rows
+from imvc.kernels._distances import nearest_anchors, row_slices
+from imvc.kernels._kmeans import add_results, kmeans_centers, random_rows
 from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import InductiveMixin, MultiViewClusterer, draw_seed, warn_user
 from imvc.methods._parameters import Count, MemorySize, PathLike, estimator
@@ -42,6 +42,7 @@ from imvc.views import group_patterns
 _NOT_IN_PLAN = ("n_jobs", "verbose", "callback", "work_dir", "memory_budget")
 _FEW_SAMPLES = 5  # per anchor
 _ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing
+_PLACED_AT_ONCE = 1 << 15  # samples: what is made of them stays in the cache
 _ROWS_PER_CLUSTER = 200  # of a learning sample, at least
 
 
@@ -485,8 +486,13 @@ def nearest_center(Y, mask, centers, normalize):
 
 def place_block(views, embed, place, dtype):
     """``(Y, labels, summary)`` of samples, new or not; the summary of `label_block`."""
-    Y = embed(views, dtype=dtype)
-    return Y, *label_block(Y, views.mask, place, views.patterns())
+    found = []
+    for rows in row_slices(views.n_samples, _PLACED_AT_ONCE) or [slice(0)]:
+        part = views.select(rows)
+        Y = embed(part, dtype=dtype)
+        found.append((Y, *label_block(Y, part.mask, place, part.patterns())))
+    Y, labels, summaries = zip(*found)
+    return np.concatenate(Y), np.concatenate(labels), reduce(add_results, summaries)
 
 
 def predict_block(views, embed, place, dtype):
