@@ -171,6 +171,7 @@ def test_a_truncated_chunk_is_named_and_finished_stages_stay(data, tmp_path):
 
 MEMORY = """
 import json, sys
+from functools import partial
 import numpy as np
 from imvc import RISE, AnchorBridge
 from imvc.datasets import make_views
@@ -182,7 +183,7 @@ def peak():
 
 paths = sys.argv[2:]
 small = make_views(3000, (8, 8), 3, random_state=0)
-method = {"rise": RISE, "bridge": AnchorBridge}[sys.argv[1]]
+method = {"rise": RISE, "bridge": partial(AnchorBridge, learn_sample=2000)}[sys.argv[1]]
 method(3, n_anchors=50).fit(small.Xs)  # what a first fit loads is not meant
 before = peak()
 model = method(3, n_anchors=50, n_jobs=2, memory_budget="32MiB", random_state=0)

@@ -35,6 +35,7 @@ from imvc.scale import (
     ThreadRunner,
     ViewsSource,
     open_runner,
+    parse_bytes,
     row_statistics,
 )
 from imvc.views import group_patterns
@@ -44,6 +45,7 @@ _FEW_SAMPLES = 5  # per anchor
 _ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing
 _PLACED_AT_ONCE = 1 << 15  # samples: what is made of them stays in the cache
 _ROWS_PER_CLUSTER = 200  # of a learning sample, at least
+_LITTLE = 64 * 2**20  # bytes that are not worth a warning
 
 
 class Statistics(NamedTuple):
@@ -89,7 +91,8 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         memory, at least 200 for each cluster; all samples are then placed by what was
         learnt, in one pass, as `predict` does. None: learn from all samples.
     memory_budget : int or str, optional
-        Bound on the working memory of a fit on files, such as ``"1GiB"``.
+        Bound on the working memory of a fit on files, such as ``"1GiB"``, beside that
+        of a learning sample: a warning says if this needs more.
     work_dir : path-like, optional
         Folder for what does not fit into memory, from which an interrupted fit goes
         on; by default a temporary one, where it is needed. See docs/scale.md.
@@ -172,24 +175,41 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         self._learn_blocks(learning, seeds)
         self._place_others(learning, runner)
 
-    def _learns_from_all(self, n):
-        """Whether ``n`` samples are few enough to learn from all of them."""
-        return self.learn_sample is None or n <= self._n_learnt(n)
-
-    def _n_learnt(self, n):
-        """Size of a learning sample, given the number of samples."""
-        return max(self.learn_sample, _ROWS_PER_CLUSTER * self._most_clusters(n))
+    def _sample_size(self, n):
+        """How many of ``n`` samples ``learn_sample`` asks to learn from."""
+        if self.learn_sample is None:
+            return n
+        least = _ROWS_PER_CLUSTER * self._most_clusters(n)
+        return min(n, max(self.learn_sample, least))
 
     def _most_clusters(self, n):
         """The largest number of clusters that ``n`` samples may be cut into."""
         return self.n_clusters
 
+    def _learning_bytes(self, runner):
+        """About what learning needs of memory for every sample, if it holds them."""
+        held = self.learn_sample is not None
+        return held * 3 * sum(runner.n_features) * runner.dtype.itemsize
+
+    def _warn_of_memory(self, runner, size):
+        """A smaller sample would be another result, so it is for the user to choose."""
+        need = size * self._learning_bytes(runner)
+        if self.memory_budget is None or need <= _LITTLE:
+            return
+        if need > parse_bytes(self.memory_budget):
+            warn_user(
+                f"{size} learning samples need about {need / 2**20:.0f} MiB, more than "
+                f"memory_budget={self.memory_budget!r}; lower learn_sample or raise it.",
+            )
+
     def _learning_runner(self, runner, seed):
         """The runner itself, or one over a learning sample of its samples."""
-        if self._learns_from_all(runner.n_samples):
+        size = self._sample_size(runner.n_samples)
+        self._warn_of_memory(runner, size)
+        if size == runner.n_samples:
             return runner
         with self._stage("sample"):
-            return sample_runner(runner, self._n_learnt(runner.n_samples), seed)
+            return sample_runner(runner, size, seed)
 
     def _place_others(self, learning, runner):
         """Place all samples of a runner, if only a sample of them was learnt from."""

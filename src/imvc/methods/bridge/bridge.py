@@ -52,21 +52,24 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
 
     Per view, samples are joined to a few hundred anchors. Where a sample lacks a view,
     its weights over that view's anchors are carried over from the views it has, by
-    transition matrices learnt on the samples that have both. The joint graph's
-    diffusion embedding is clustered by k-means. Nothing needs tuning.
+    transition matrices learnt on the samples that have both. Every view then learns to
+    predict the consensus of all, and a second joint graph, in which these predictions
+    take part, is clustered by k-means on its diffusion embedding. Nothing needs tuning.
 
     Parameters
     ----------
     n_clusters : int, sequence of int or None, default=None
-        Number of clusters; of several candidates (None: 2 to 15) the one whose
-        clusters are most stable is taken, see ``stability_curve_``.
-    partition : {"unit", "guarded"}
-        "guarded" keeps a large cluster whole when sizes are very unequal.
+        Number of clusters; of several candidates (None: 2 to 20) the largest whose
+        clusters all come back when anchors are drawn anew, see ``evidence_``.
+    partition : {"guarded", "unit"}
+        "guarded" keeps a large cluster whole where sizes are very unequal; "unit" is
+        plain k-means.
     mask_as_view : bool, default=False
         Let what is missing count as a view of its own, as far as it can be predicted
         from the data; for users who know that absence means something.
     stability : bool, default=False
-        Compute ``stability_``, for about the price of a second fit.
+        Compute ``cluster_stability_`` also for a given number of clusters, for about
+        the price of three more fits on at most 10 000 samples.
     n_anchors : int, optional
         Anchors per view; by default ``max(200, 5 n_clusters)``. Never more than half
         of the view's samples.
@@ -75,14 +78,21 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         by the number of clusters, between 3 and 10.
     n_components : int, default=100
         Principal coordinates kept of a view with more features.
+    n_init : int, optional
+        k-means starts; by default 20, fewer for more than 20 clusters.
     anchor_sample : int or None, default=5000
         Rows per view that principal axes and anchors are sought on; None: all rows.
+    learn_sample : int or None, default=20000
+        Samples that everything is learnt from, drawn by missing pattern and held in
+        memory, at least 200 for each cluster; all samples are then placed by what was
+        learnt, in one pass, as `predict` does. None: learn from all samples.
     verbose : int, default=0
         1 writes stages, 2 also the objectives, to standard error.
     callback : callable, optional
-        Called as ``callback(step, objective)`` after the graphs of plain features
-        (1), of square-rooted features (2) and the joint graph (3), each with its
-        relaxed normalised cut (see ``objective_``).
+        Called as ``callback(step, cut)`` with the relaxed normalised cuts (see
+        ``objective_``) of the graphs of plain features (1), of rooted ones (2), of
+        their joint graph (3), of the graphs of learnt features (4) and of the joint
+        graph of all (5).
 
     Attributes
     ----------
@@ -91,17 +101,27 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     cluster_centers_ : ndarray of shape (n_clusters_, 1 + n_vectors)
         Means of the clusters' unit rows.
     n_clusters_ : int
-        As given, or as suggested by the stability curve.
+        As given, or as suggested.
+    evidence_ : {"strong", "weak", "none"} or None
+        How clearly the data speak for the suggested number; "none": there may be no
+        clusters at all, and a warning says so. None: the number was given.
+    evidence_reason_ : str or None
+        Why, in words.
+    candidates_ : list of Candidate or None
+        At most three numbers worth a look, the one taken first, each with k, r, v and
+        the reason.
     stability_curve_ : ndarray of shape (n_candidates, 3) or None
-        Candidate, stability, and its standard deviation over pairs of partitions.
-    evidence_ : {"strong", "weak"} or None
-        Whether the curve speaks clearly for ``n_clusters_``.
+        Candidate k; r, how much of its worst cluster comes back (0 to 1); v, how many
+        samples lie between clusters rather than within (about 1: no valleys).
+    cluster_stability_ : ndarray of shape (n_clusters_,) or None
+        How much of every cluster comes back when anchors are drawn anew (mean best
+        Jaccard index); below 0.75 a cluster is doubtful, NaN: not known.
     stability_ : float or None
-        Mean adjusted Rand index between partitions of single graphs (two kinds of
-        features, two anchor seeds); near 0.1: do not trust the clusters.
+        The same, mean over samples.
     view_weights_ : ndarray of shape (n_views,)
+        Share of every view in the joint graph.
     view_agreement_ : ndarray of shape (n_views, n_views)
-        0.01 (views that do not agree) to 1, mean of the two kinds of features.
+        0.01 (views that do not agree) to 1, mean of plain and rooted features.
     overlap_ : ndarray of int64, shape (n_views, n_views)
         Number of samples seen in both views.
     missingness_ : ndarray of shape (n_views, n_views)
@@ -145,6 +165,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     n_anchors: AtLeastTwo | None = None
     n_neighbors: Count | None = None
     n_components: Count = 100
+    n_init: Count | None = None  # type: ignore[assignment]
     learn_sample: Count | None = 20_000
 
     _row_normalize = True
@@ -178,6 +199,15 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
 
     def _most_clusters(self, n):
         return max(self._candidates(n))
+
+    def _learning_bytes(self, runner):
+        kept = np.minimum(runner.n_features, self.n_components)
+        columns = 4 * self._most_clusters(runner.n_samples) + 1
+        # Views and features; the regressions of two views at a time; vectors of both
+        # passes and predictions of every view; graph rows of all kinds.
+        numbers = sum(runner.n_features) + 2 * kept.sum() + 16 * kept.max()
+        numbers += (4 + 2 * runner.n_views) * columns + 120 * runner.n_views
+        return int(numbers) * runner.dtype.itemsize
 
     def _learn_blocks(self, runner, seeds):
         views = runner.sample(None, seeds[0])
@@ -249,6 +279,10 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         tell = lambda cut: self._report(next(steps), cut)  # noqa: E731
         return replace(learner, stage=self._stage, report=tell)
 
+    def _starts(self, c):
+        """k-means starts; with many clusters one costs more, and gains less."""
+        return self.n_init or min(20, max(4, 400 // c))
+
     def _round(self, graphs, passes, seed, share, map):
         """Step 8: the clusters of one component, from both of its passes."""
         c, (values, U) = (
@@ -257,7 +291,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         )
         with self._stage("kmeans"):
             X = diffused(U, values, c)
-            starts = {"n_init": self.n_init, "seed": seed, "map": map}
+            starts = {"n_init": self._starts(c), "seed": seed, "map": map}
             centers, guard = unit_centers(X, c, **starts), None
             if self.partition == "guarded" and 1 < c <= len(values) + 1:
                 guard = guarded_partition(passes, centers, c, **starts)

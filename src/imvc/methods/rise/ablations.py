@@ -62,7 +62,7 @@ class Ablations:
 
 def refuse_unbounded(model, runner):
     """Refuse what would need all rows in memory at once, or has no rule for others."""
-    if not model._learns_from_all(runner.n_samples):
+    if model._sample_size(runner.n_samples) < runner.n_samples:
         if model.graph == "full":
             raise ValueError(
                 f"learn_sample={model.learn_sample} needs graph='bipartite': a full "
