@@ -1,5 +1,6 @@
 import itertools
 import logging
+import warnings
 
 import numpy as np
 import pytest
@@ -271,6 +272,17 @@ def test_anchor_sample_bounds_the_rows_behind_the_anchors(monkeypatch):
     for bound in (300, 50, None):
         RISE(3, n_anchors=10, anchor_sample=bound, random_state=0).fit(data.Xs)
     assert seen == [300, 300, 200, 200, 900, 900]
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "per_cluster", "count"), [(3, 20, 59), (60, 20, 120), (30, 50, 120)]
+)
+def test_small_clusters_get_fewer_anchors(n_clusters, per_cluster, count):
+    made = make_views(n_clusters * per_cluster, (9,), n_clusters, random_state=0)
+    model = RISE(n_clusters, random_state=0, n_init=1, max_iter=1, tol=1e9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len(model.fit(made.Xs).anchors_[0]) == count
 
 
 def test_the_callback_sees_every_objective(data):

@@ -42,6 +42,7 @@ from imvc.views import group_patterns
 
 _NOT_IN_PLAN = ("n_jobs", "verbose", "callback", "work_dir", "memory_budget")
 _FEW_SAMPLES = 5  # per anchor
+_MANY_SAMPLES = 50  # per cluster
 _ROWS_PER_ANCHOR = 20  # fewer would make centres of next to nothing
 _PLACED_AT_ONCE = 1 << 15  # samples: what is made of them stays in the cache
 _ROWS_PER_CLUSTER = 200  # of a learning sample, at least
@@ -199,7 +200,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         if need > parse_bytes(self.memory_budget):
             warn_user(
                 f"{size} learning samples need about {need / 2**20:.0f} MiB, more than "
-                f"memory_budget={self.memory_budget!r}; lower learn_sample or raise it.",
+                f"memory_budget={self.memory_budget!r}; raise it or lower learn_sample.",
             )
 
     def _learning_runner(self, runner, seed):
@@ -451,6 +452,15 @@ def choose_anchors(runner, seed, n_anchors, sample, scale, deviations):
         return kmeans_anchors(scale_rows(X, scale, deviations[v]), m, rng)
 
     return list(runner.map(of_view, tasks))
+
+
+def default_anchors(n, c):
+    """Anchors of a view for ``n`` samples in ``c`` clusters.
+
+    Four for each cluster; two of small clusters, whose samples would be spread over so
+    many that time and accuracy are lost.
+    """
+    return max(100, (4 if n >= _MANY_SAMPLES * c else 2) * c)
 
 
 def sample_rows(runner, v, size, rng):

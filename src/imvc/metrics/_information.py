@@ -14,6 +14,7 @@ from imvc.metrics._labels import encode_labels, encode_patterns
 
 Average = Literal["max", "arithmetic", "geometric", "min"]
 _EXACT_SAMPLES = 1_000_000
+_EXACT_PER_CELL = 5_000  # samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,16 +165,17 @@ def pattern_leakage_of(counts: ArrayLike) -> float:
 def adjusted_information_of(table: Contingency) -> float:
     """Adjusted mutual information of a table; 0 if it has one row or column.
 
-    Beyond a million samples the expectation under chance is taken from its leading
-    term, (r - 1)(c - 1) / 2n for r rows and c columns: the next one is of order 1/n^2,
-    and the exact sum would grow with n.
+    Beyond a million samples, or 5000 for each cell, the expectation under chance is
+    taken from its leading term, (r - 1)(c - 1) / 2n for r rows and c columns: the next
+    one is of order 1/n^2, and the exact sum would grow with n.
     """
     if len(table.classes) == 1 or len(table.clusters) == 1:
         return 0.0
     n = table.n_samples
-    if n <= _EXACT_SAMPLES:
-        cells = sp.csr_matrix((table.count, (table.row, table.col)))
-        chance = float(expected_mutual_information(cells, n))
+    cells = len(table.classes) * len(table.clusters)
+    if n <= min(_EXACT_SAMPLES, _EXACT_PER_CELL * cells):
+        counts = sp.csr_matrix((table.count, (table.row, table.col)))
+        chance = float(expected_mutual_information(counts, n))
     else:
         chance = (len(table.classes) - 1) * (len(table.clusters) - 1) / (2 * n)
     most = _average(_entropy(table.classes), _entropy(table.clusters), "arithmetic")

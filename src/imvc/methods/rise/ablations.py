@@ -93,12 +93,12 @@ def choose_anchors(model, runner, seed):
     if not isinstance(model.anchors, str):
         return _given_anchors(model.anchors, runner), deviations
     if model.anchors == "kmeans":
-        rule = model._n_anchors, model.anchor_sample, model.scale, deviations
+        rule = model._n_anchors(runner), model.anchor_sample, model.scale, deviations
         return anchor_model.choose_anchors(runner, seed, *rule), deviations
 
     def choose(v):
         n_v = runner.surveyed.observed[:, v].sum()
-        m = max(1, min(model._n_anchors, n_v - 1))
+        m = max(1, min(model._n_anchors(runner), n_v - 1))
         drawn = model.anchors == "random"
         rng = np.random.RandomState([seed, v])
         X = anchor_model.sample_rows(runner, v, m if drawn else n_v, rng)

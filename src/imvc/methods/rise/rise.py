@@ -44,8 +44,8 @@ class RISE(ConsensusMixin, ablations.Ablations, anchor_model.AnchorClusterer):
     Parameters
     ----------
     n_anchors : int, optional
-        Anchors per view; by default ``max(100, 4 n_clusters)``. A view with too few
-        samples gets one anchor less than it has samples.
+        Anchors per view; by default 4 for each cluster, 2 where these have fewer than
+        50 samples on average, and at least 100; always fewer than the view's samples.
     n_neighbors : int, default=5
         Anchors that a sample is joined to.
     embedding_dim : int, optional
@@ -99,16 +99,16 @@ class RISE(ConsensusMixin, ablations.Ablations, anchor_model.AnchorClusterer):
     def _dim(self):
         return self.embedding_dim or self.n_clusters
 
-    @property
-    def _n_anchors(self):
-        return self.n_anchors or max(100, 4 * self.n_clusters)
+    def _n_anchors(self, runner):
+        n, c = runner.n_samples, self.n_clusters
+        return self.n_anchors or anchor_model.default_anchors(n, c)
 
     def _check_against(self, runner):
         super()._check_against(runner)
-        n_samples = runner.n_samples, "the number of samples"
-        check_at_most("embedding_dim", self._dim, *n_samples)
+        n = runner.n_samples
+        check_at_most("embedding_dim", self._dim, n, "the number of samples")
         if isinstance(self.anchors, str):
-            anchor_model.check_neighbors(self.n_neighbors, self._n_anchors)
+            anchor_model.check_neighbors(self.n_neighbors, self._n_anchors(runner))
         if runner.views is None or self.learn_sample:
             ablations.refuse_unbounded(self, runner)
 
@@ -126,7 +126,7 @@ class RISE(ConsensusMixin, ablations.Ablations, anchor_model.AnchorClusterer):
         if self.anchors != "kmeans" or self.scale == "standard":
             return ablations.choose_anchors(self, runner, seed)
         deviations = [None] * runner.n_views
-        rule = self._n_anchors, self.anchor_sample, self.scale, deviations
+        rule = self._n_anchors(runner), self.anchor_sample, self.scale, deviations
         return anchor_model.choose_anchors(runner, seed, *rule), deviations
 
     def _join_to(self, anchors, deviations):
