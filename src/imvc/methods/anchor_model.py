@@ -199,8 +199,9 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             return
         if need > parse_bytes(self.memory_budget):
             warn_user(
-                f"{size} learning samples need about {need / 2**20:.0f} MiB, more than "
-                f"memory_budget={self.memory_budget!r}; raise it or lower learn_sample.",
+                f"{size} learning samples need about {need / 2**20:.0f} MiB, more "
+                f"than memory_budget={self.memory_budget!r}; lower learn_sample, or "
+                f"raise it.",
             )
 
     def _learning_runner(self, runner, seed):

@@ -55,7 +55,8 @@ class KindGraphs:
             scale = inverse_sqrt(degrees)
             found = leading_without_constant(grams.cross(i, i), degrees, scale, c)
             T = scale[:, None] * found[1] * inverse_sqrt(found[0])
-            return weights_to_csr(*rows.graphs[i], len(T)) @ T, found[0]
+            indices, weights = rows.graphs[i]
+            return weights_to_csr(indices, weights, len(T)) @ T, found[0]
 
         E, values = zip(*map(left_vectors, own))
         seen = [np.flatnonzero(rows.mask[:, i]) for i in own]

@@ -69,7 +69,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         from the data; for users who know that absence means something.
     stability : bool, default=False
         Compute ``cluster_stability_`` also for a given number of clusters, for about
-        the price of three more fits on at most 10 000 samples.
+        the price of three more fits on at most 5000 samples.
     n_anchors : int, optional
         Anchors per view; by default ``max(200, 5 n_clusters)``. Never more than half
         of the view's samples.
@@ -211,7 +211,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
 
     def _learn_blocks(self, runner, seeds):
         views = runner.sample(None, seeds[0])
-        reruns = self._choose_number(runner, views, seeds)
+        self._choose_number(runner, views, seeds)
         components = self._components(runner, self.n_clusters_)
         self._start_attributes(components.views, runner.n_views)
         for i in range(len(components.views)):
@@ -220,9 +220,8 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             graphs, passes = self._learner(c, runner.map).learn(own, (seeds[0], i))
             share = own.n_samples / views.n_samples
             self._round(graphs, passes, seeds[1], share, runner.map)
-            if self.stability or reruns is not None:
-                known = reruns if i == 0 else None
-                self._measure_stability(own, share, known, seeds, runner.map)
+            if self.stability or self.evidence_ is not None:
+                self._measure_stability(own, share, seeds, runner.map)
         self._collect_centers()
         self._warn()
         if len(components.views) == 1:
@@ -240,25 +239,23 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         self.n_clusters_, self.evidence_ = candidates[0], None
         self.evidence_reason_ = self.candidates_ = self.stability_curve_ = None
         if len(candidates) == 1:
-            return None
+            return
         with self._stage("number of clusters"):
             most = candidates[-1]
             views = self._components(runner, most).select(views, 0)
             learner = self._learner(most, runner.map, silent=True)
-            reruns = Reruns.of(learner, views, (seeds[0],))
+            reruns = Reruns.of(learner, views, (seeds[0],), both_passes=False)
             found = sweep(reruns.spaces, candidates, seeds[1], runner.map)
         self.n_clusters_, self.evidence_ = found.n_clusters, found.evidence
         self.evidence_reason_, self.candidates_ = found.reason, found.candidates
         self.stability_curve_ = found.curve
-        return reruns
 
-    def _measure_stability(self, views, share, reruns, seeds, map):
+    def _measure_stability(self, views, share, seeds, map):
         """How well the clusters of the last component come back."""
         with self._stage("stability"):
             component = self._learnt[-1]
-            if reruns is None:
-                learner = self._learner(component.c, map, silent=True)
-                reruns = Reruns.of(learner, views, (seeds[0],))
+            learner = self._learner(component.c, map, silent=True)
+            reruns = Reruns.of(learner, views, (seeds[0],), both_passes=True)
             partitions = partitions_of(reruns.spaces, component.c, seeds[1], map)
             labels = component.predict(reruns.views)
             J = cluster_stability(labels, partitions, component.c)

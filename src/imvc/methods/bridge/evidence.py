@@ -43,7 +43,8 @@ def junk_gate(kinds, a, overlap, c):
         gamma = 2 * float(np.clip((0.03 - best) / 0.02, 0, 1))
     if V == 1 or not gamma:
         return np.ones(V)
-    return reproducibility(*kinds, c) ** gamma
+    plain, rooted = kinds
+    return reproducibility(plain, rooted, c) ** gamma
 
 
 def build_bridge(graphs, a, weights):

@@ -132,6 +132,8 @@ class LearntMixin:
     objective_: np.ndarray
     view_names_: tuple
     candidates_: list | None
+    cluster_stability_: Any
+    stability_: Any
     evidence_: str | None
     evidence_reason_: str | None
     stability: Any

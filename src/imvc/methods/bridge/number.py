@@ -19,7 +19,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.kernels._kmeans import random_rows
-from imvc.methods.bridge.graphs import learn_features
 from imvc.methods.bridge.spectrum import diffused
 from imvc.views import IncompleteViews
 
@@ -29,7 +28,7 @@ _RUNS, _STARTS = 3, 4
 _MAX_ITER, _TOL = 300, 1e-4  # of k-means, as everywhere else
 
 _ANCHOR_SEEDS = 3
-_SAMPLES, _COMPARED = 10_000, 1_000  # rows that graphs are made of, and compared on
+_SAMPLES, _COMPARED = 5_000, 1_000  # rows that graphs are made of, and compared on
 
 COMES_BACK = 0.75  # Jaccard index above which a cluster counts as the same again
 _LOST = 0.5  # below, most of the worst cluster went elsewhere
@@ -63,26 +62,23 @@ class Space:
 class Reruns:
     """The joint graph of some samples under several anchor seeds.
 
-    That of pass 1: learnt features make even noise come back.
+    Numbers of clusters are compared on that of pass 1, since learnt features make more
+    come back; how well the clusters of a fit come back is told by pass 2, as they are.
     """
 
     views: IncompleteViews  # of the rows that are compared
     spaces: list
 
     @classmethod
-    def of(cls, learner, views, seed):
-        """From at most 10 000 of the views' samples, compared on 1000 of these."""
+    def of(cls, learner, views, seed, both_passes):
+        """From at most 5000 of the views' samples, compared on 1000 of these."""
         rng = np.random.RandomState(seed)
         if views.n_samples > _SAMPLES:
             views = views.select(random_rows(views.n_samples, _SAMPLES, rng))
         few = random_rows(views.n_samples, min(views.n_samples, _COMPARED), rng)
-        found = learn_features(views, learner.rule, seed, learner.map)
-        F = [features for _, features in found]
         spaces = []
         for a in range(_ANCHOR_SEEDS):
-            rows, anchors = learner.join(views.mask, F, (*seed, a))
-            sizes = tuple(len(own) for kind in anchors for own in kind)
-            own = learner.first_pass(rows, sizes)[1]
+            own = learner.consensus(views, (*seed, a), both_passes)
             spaces.append(Space(own.U[few], own.spectrum.values))
         return cls(views.select(few), spaces)
 

@@ -116,12 +116,17 @@ class Learner:
     def c(self):
         return self.rule.n_clusters
 
+    def consensus(self, views, seed, both_passes):
+        """The last Pass that is asked for, from the views of some samples."""
+        if both_passes:
+            return self.learn(views, seed)[1].second
+        _, _, rows, anchors = self._begin(views, seed)
+        return self.first_pass(rows, _sizes(*anchors))[1]
+
     def learn(self, views, seed):
         """Graphs and both passes from the views of the learning samples."""
         mask = views.mask
-        with self.stage("features"):
-            coordinates, F = zip(*learn_features(views, self.rule, seed, self.map))
-        rows, anchors = self.join(mask, F, seed)
+        coordinates, F, rows, anchors = self._begin(views, seed)
         evidence, first = self.first_pass(rows, _sizes(*anchors))
         with self.stage("learnt features"):
             Y = diffused(first.U, first.spectrum.values, self.c).astype(F[0][0].dtype)
@@ -138,17 +143,19 @@ class Learner:
         sizes = _sizes(*anchors, learnt)
         passes = self.second_pass(rows, sizes, r_squared, evidence, first)
         views = [
-            ViewGraphs(own, joined, prediction.map)
+            ViewGraphs(own, tuple(joined), prediction.map)
             for own, *joined, prediction in zip(coordinates, *anchors, learnt, found)
         ]
         return BridgeGraphs(views, self.c), passes
 
-    def join(self, mask, F, seed):
-        """Step 2: GraphRows of plain and rooted features, and the anchors by kind."""
+    def _begin(self, views, seed):
+        """Steps 1 and 2: coordinates and features by view, graphs, anchors by kind."""
+        with self.stage("features"):
+            coordinates, F = zip(*learn_features(views, self.rule, seed, self.map))
         with self.stage("graphs"):
             found = [self._join_kind(own, g, seed) for g, own in enumerate(zip(*F))]
             anchors, kinds = zip(*found)
-            return stack_kinds(mask, kinds), anchors
+            return coordinates, F, stack_kinds(views.mask, kinds), anchors
 
     def _join_kind(self, F, kind, seed):
         return zip(*choose_anchors(F, kind, self.rule, seed, self.map))

@@ -6,6 +6,7 @@ a = 1 is k-means on unit rows; a smaller a tolerates larger clusters.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -114,7 +115,7 @@ def guarded_partition(passes, centers, c, n_init, seed, map):
 class Ascents:
     """What both starts of one pass end in."""
 
-    found: object  # Pass
+    found: Any  # Pass
     X: np.ndarray  # unit rows
     c: int
     unit: np.ndarray  # labels
