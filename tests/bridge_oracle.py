@@ -356,7 +356,7 @@ def guard(first, second, starts):
     skew = (first.c - 2) / (first.c - 1)
     found = []
     for part, pair in zip((first, second), starts):
-        X = part.Y
+        X = part.Y[:, 1:]
         u, r = (ascend(X, labels, part.c, 1 - 0.2 * skew) for labels in pair)
         F = [tolerant(X, y, part.c, 1 - 0.4 * skew) for y in (u, r)]
         J = [block_likelihood(part, y) for y in (u, r)]

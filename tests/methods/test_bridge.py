@@ -205,7 +205,7 @@ def test_the_guard_decides_as_the_twin_does(seed):
         second = twin.pass_two(first, maps, anchors[2])
         labels, _ = twin.guard(first, second, starts)
         rule = guarded_partition(passes, centers[1], c, 5, 0, map)
-        expected = SizeTolerant.of(second.Y, labels, c, rule.exponent)
+        expected = SizeTolerant.of(second.Y[:, 1:], labels, c, rule.exponent)
         np.testing.assert_array_equal(rule.counts, expected.counts)
 
 
@@ -520,6 +520,13 @@ def test_noise_is_said_to_have_no_clusters(seed):
         model = AnchorBridge(random_state=seed).fit(noise)
     assert model.evidence_ == "none"
     np.testing.assert_array_equal(model.stability_curve_[:, 0], range(2, 21))
+
+
+def test_no_cluster_takes_all_where_there_are_none():
+    rng = np.random.default_rng(0)
+    noise = [rng.standard_normal((300, 10)) for _ in range(3)]
+    counts = np.bincount(AnchorBridge(4, random_state=0).fit_predict(noise))
+    assert counts.max() < 200
 
 
 def skewed():

@@ -290,9 +290,9 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             X = diffused(U, values, c)
             starts = {"n_init": self._starts(c), "seed": seed, "map": map}
             centers, guard = unit_centers(X, c, **starts), None
-            if self.partition == "guarded" and 1 < c <= len(values) + 1:
+            if self.partition == "guarded" and 2 < c <= len(values) + 1:
                 guard = guarded_partition(passes, centers, c, **starts)
-                sums, counts = sums_of(X, guard.assign(X), c)
+                sums, counts = sums_of(X, guard.assign(X[:, 1:]), c)
                 centers = sums / np.maximum(counts, 1)[:, None]
             centers = centers.astype(self._dtype)
         component = ComponentModel(

@@ -95,7 +95,7 @@ class ComponentModel:
     def place(self, X):
         """Cluster of every unit row."""
         if self.guard is not None:
-            return self.guard.assign(X)
+            return self.guard.assign(X[:, 1:])
         return assign(X, self.centers)[0]
 
 

@@ -116,7 +116,7 @@ class Ascents:
     """What both starts of one pass end in."""
 
     found: Any  # Pass
-    X: np.ndarray  # unit rows
+    X: np.ndarray  # unit rows without the constant column
     c: int
     unit: np.ndarray  # labels
     plain: np.ndarray
@@ -127,7 +127,10 @@ class Ascents:
         leading = np.ascontiguousarray(found.U[:, 1:c])
         plain = unit_centers(leading, c, n_init, seed, map)
         starts = assign(Y, centers)[0], assign(leading, plain)[0]
-        return cls(found, Y, c, *(ascend(Y, y, c, _exponent(c, 0.2)) for y in starts))
+        # In the constant column every sum grows with the size: with a < 1 one cluster
+        # would take all where little else is in the rows.
+        X = np.ascontiguousarray(Y[:, 1:])
+        return cls(found, X, c, *(ascend(X, y, c, _exponent(c, 0.2)) for y in starts))
 
     @property
     def unevenness(self):
