@@ -5,18 +5,14 @@ s_v   their singular values: how sharply the view falls into clusters
 a_uv  chance-corrected mean squared canonical correlation of E_u and E_v
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from imvc.kernels._anchor_graph import weights_to_csr
-from imvc.kernels._patterns import (
-    RANK_TOL,
-    PatternGrams,
-    inverse_sqrt,
-    leading_eigh,
-)
+from imvc.kernels._patterns import RANK_TOL, inverse_sqrt, leading_eigh
 
 FLOOR = 0.01  # agreement of views that do not agree, or share too few samples
 _CLIP = 2.5  # root mean squares; beyond, two or three samples can fake agreement
@@ -28,54 +24,65 @@ class KindGraphs:
 
     Parameters
     ----------
-    grams : PatternGrams
-        Of all kinds so far.
-    first : int
-        Number of this kind's view 0 among the views of ``grams``.
     rows : list of ndarray
         Samples of every view, ascending.
+    Z : list of CSR matrices (n_v, m_v)
+    cross : callable
+        ``cross(u, v)``: Z_u'Z_v over the samples seen in both.
     E : list of ndarrays (n_v, c)
     values : list of ndarrays (c,)
         Squared singular values past the constant vector's, zero past the rank.
     """
 
-    grams: PatternGrams
-    first: int
     rows: list
+    Z: list
+    cross: Callable
     E: list
     values: list
 
     @classmethod
-    def of(cls, rows, grams, kind, n_views, c, map):
-        """One kind of GraphRows."""
-        own = range(kind * n_views, (kind + 1) * n_views)
+    def of(cls, rows, grams, sizes, kind, c, map):
+        """One kind of GraphRows; ``sizes`` are the anchors of its views.
 
-        def left_vectors(i):
-            degrees = grams.column_sums(i)
+        ``grams`` are the PatternGrams of the rows, where these are worth it.
+        """
+        V = len(sizes)
+        graphs = rows.graphs[kind * V : (kind + 1) * V]
+        Z = [
+            weights_to_csr(indices, np.asarray(weights, np.float64), m)
+            for (indices, weights), m in zip(graphs, sizes)
+        ]
+        seen = [np.flatnonzero(own) for own in rows.mask[:, :V].T]
+
+        def cross(u, v):
+            if grams is not None:
+                return grams.cross(kind * V + u, kind * V + v)
+            at_u, at_v = shared(seen[u], seen[v])
+            return (Z[u][at_u].T @ Z[v][at_v]).toarray()
+
+        def left_vectors(v):
+            degrees = column_sums(Z[v])
             scale = inverse_sqrt(degrees)
-            found = leading_without_constant(grams.cross(i, i), degrees, scale, c)
-            T = scale[:, None] * found[1] * inverse_sqrt(found[0])
-            indices, weights = rows.graphs[i]
-            return weights_to_csr(indices, weights, len(T)) @ T, found[0]
+            values, Q = leading_without_constant(cross(v, v), degrees, scale, c)
+            return Z[v] @ (scale[:, None] * Q * inverse_sqrt(values)), values
 
-        E, values = zip(*map(left_vectors, own))
-        seen = [np.flatnonzero(rows.mask[:, i]) for i in own]
-        return cls(grams, own.start, seen, list(E), list(values))
-
-    @property
-    def sizes(self):
-        """Anchors of every view."""
-        return self.grams.sizes[self.first : self.first + len(self.rows)]
-
-    def shared(self, u, v):
-        """Which of the rows of u and of v belong to samples seen in both."""
-        both = np.intersect1d(self.rows[u], self.rows[v], assume_unique=True)
-        return np.searchsorted(self.rows[u], both), np.searchsorted(self.rows[v], both)
+        E, values = zip(*map(left_vectors, range(V)))
+        return cls(seen, Z, cross, list(E), list(values))
 
     def sharpness(self, c):
         """Mean of the c - 1 leading squared singular values of every view."""
         q = max(c - 1, 1)
         return np.array([values[:q].sum() / q for values in self.values])
+
+
+def shared(rows, others):
+    """Where samples stand that are in both of two ascending lists of samples."""
+    both = np.intersect1d(rows, others, assume_unique=True)
+    return np.searchsorted(rows, both), np.searchsorted(others, both)
+
+
+def column_sums(Z):
+    return np.asarray(Z.sum(axis=0)).ravel()
 
 
 def leading_without_constant(gram, degrees, scale, d):
@@ -99,7 +106,7 @@ def agreement(graphs, c):
     a = np.full((V, V), FLOOR)
     np.fill_diagonal(a, 1)
     for u, v in combinations(range(V), 2):
-        at_u, at_v = graphs.shared(u, v)
+        at_u, at_v = shared(graphs.rows[u], graphs.rows[v])
         if len(at_u) > 2 * c + 2:
             r = mean_squared_correlation(graphs.E[u][at_u], graphs.E[v][at_v])
             a[u, v] = a[v, u] = max(beyond_chance(r, c, len(at_u)), FLOOR)

@@ -6,7 +6,7 @@ P_uv  transition from the anchors of u to the anchors of v
 
 import numpy as np
 
-from imvc.methods.bridge.agreement import FLOOR, reproducibility
+from imvc.methods.bridge.agreement import FLOOR, column_sums, reproducibility
 from imvc.methods.bridge.joint import Bridge
 
 _EPSILON = 1e-6  # share of the view's mean in a bridge: no row of P_uv is empty
@@ -47,18 +47,17 @@ def junk_gate(kinds, a, overlap, c):
     return reproducibility(plain, rooted, c) ** gamma
 
 
-def build_bridge(graphs, a, weights):
+def build_bridge(graphs, a, weights, n):
     """Step 4: P_uv from shared samples; pairs that do not agree go by way of others."""
-    grams, first, V, P = graphs.grams, graphs.first, len(a), {}
-    n = sum(grams.count(p) for p in grams.patterns)
+    V, P = len(a), {}
     for u in range(V):
         for v in range(V):
             if u != v:
-                mean = grams.column_sums(first + v) / n
-                C = grams.cross(first + u, first + v) + _EPSILON * mean
+                mean = column_sums(graphs.Z[v]) / n
+                C = graphs.cross(u, v) + _EPSILON * mean
                 P[u, v] = C / C.sum(axis=1, keepdims=True)
     P, routed = route(P, a)
-    return Bridge(graphs.sizes, weights, routed, P)
+    return Bridge(tuple(Z.shape[1] for Z in graphs.Z), weights, routed, P)
 
 
 def route(P, a):

@@ -68,7 +68,7 @@ class Pass:
     joint: JointGraph
     spectrum: Spectrum
     U: np.ndarray  # u_0, u_1, ... of the learning samples
-    grams: PatternGrams
+    grams: PatternGrams | None
 
 
 @dataclass(frozen=True)
@@ -172,16 +172,16 @@ class Learner:
         with self.stage("first pass"):
             V, c = len(sizes) // 2, self.c
             mask = rows.mask[:, :V]
-            dense = not many_patterns(rows.patterns, sizes, rows.n_samples)
-            grams = row_statistics(rows, sizes, dense=dense)
+            grams = _statistics(rows, sizes)
             kinds = [
-                KindGraphs.of(rows, grams, kind, V, c, self.map)
-                for kind in (PLAIN, ROOTED)
+                KindGraphs.of(rows, grams, own, kind, c, self.map)
+                for kind, own in ((PLAIN, sizes[:V]), (ROOTED, sizes[V:]))
             ]
             a = [agreement(graphs, c) for graphs in kinds]
             overlap = mask.T.astype(np.int64) @ mask
             gate = junk_gate(kinds, a, overlap, c)
-            bridges = [self._bridge(*both, gate) for both in zip(kinds, a)]
+            n = rows.n_samples
+            bridges = [self._bridge(*both, gate, n) for both in zip(kinds, a)]
             absent = np.mean([missingness(own, mask, c) for own in kinds], axis=0)
             evidence = Evidence(bridges, a, absent, gate)
             found = self._joint(rows, grams, evidence, (1 / 2, 1 / 2))
@@ -190,14 +190,11 @@ class Learner:
     def second_pass(self, rows, sizes, r_squared, evidence, first):
         """Steps 3 to 6 on all three kinds."""
         with self.stage("second pass"):
-            dense = not many_patterns(rows.patterns, sizes, rows.n_samples)
-            known = first.grams if dense else None
-            grams = row_statistics(rows, sizes, dense=dense, known=known)
-            V = len(r_squared)
-            graphs = KindGraphs.of(rows, grams, LEARNT, V, self.c, self.map)
+            grams, own = _statistics(rows, sizes, first.grams), sizes[-len(r_squared) :]
+            graphs = KindGraphs.of(rows, grams, own, LEARNT, self.c, self.map)
             a = agreement(graphs, self.c)
             quality = evidence.gate * np.clip(r_squared / _USEFUL, 0.01, 1)
-            bridge = self._bridge(graphs, a, quality)
+            bridge = self._bridge(graphs, a, quality, rows.n_samples)
             evidence = replace(
                 evidence,
                 bridges=[*evidence.bridges, bridge],
@@ -206,20 +203,19 @@ class Learner:
             second = self._joint(rows, grams, evidence, _SHARES)
         return Passes(rows, r_squared, evidence, first, second)
 
-    def _bridge(self, graphs, a, quality):
+    def _bridge(self, graphs, a, quality, n):
         """Steps 3 and 4 for one kind: weights and bridges."""
         w = view_weights(a, graphs.sharpness(self.c), quality)
         cuts = [self.c - 1 - s[: self.c - 1].sum() for s in graphs.values]
         self.report(float(w @ cuts))
-        return build_bridge(graphs, a, w)
+        return build_bridge(graphs, a, w, n)
 
     def _joint(self, rows, grams, evidence, shares):
         """Steps 5 and 6."""
         omega = mask_share(evidence.missingness) if self.mask_as_view else 0.0
         few = len(rows.patterns) <= _MANY_PATTERNS
         joint = JointGraph(evidence.bridges, shares, few, omega)
-        spectrum = joint_spectrum(joint, rows, grams, 4 * self.c, self.map)
-        U = joint.embed(rows, spectrum.W, 1 / np.sqrt(rows.n_samples), np.float64)
+        spectrum, U = joint_spectrum(joint, rows, grams, 4 * self.c, self.map)
         self.report(spectrum.cut(self.c))
         return Pass(joint, spectrum, U, grams)
 
@@ -227,6 +223,13 @@ class Learner:
 def mask_share(missing):
     """omega: how well a view's absence is predicted by another, mean over views."""
     return float(np.maximum(missing.max(axis=0), 0).mean())
+
+
+def _statistics(rows, sizes, known=None):
+    """PatternGrams of GraphRows, or None where the rows are fewer numbers."""
+    if many_patterns(rows.patterns, sizes, rows.n_samples):
+        return None
+    return row_statistics(rows, sizes, dense=True, known=known)
 
 
 def _sizes(*kinds):

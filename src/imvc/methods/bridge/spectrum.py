@@ -7,7 +7,6 @@ import numpy as np
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._patterns import inverse_sqrt, leading_eigh
 from imvc.methods.bridge.agreement import leading_without_constant
-from imvc.methods.bridge.joint import many_patterns
 
 _LONGEST_TIME = 2.0**20  # equal singular values never fall below the target
 _LEAST_VALUE = 1e-9  # squared singular values that W can be had from by samples
@@ -34,10 +33,21 @@ class Spectrum:
 
 
 def joint_spectrum(joint, rows, grams, K, map=map):
-    """Step 5: at most K vectors of the joint graph of some GraphRows."""
+    """Step 5: at most K vectors of the joint graph of some GraphRows.
+
+    ``grams`` are their PatternGrams; None: rows of R are fewer numbers.
+
+    Returns
+    -------
+    Spectrum
+    U : ndarray of shape (n, 1 + K)
+        u_0, u_1, ... of the samples.
+    """
+    constant = 1 / np.sqrt(rows.n_samples)
     if rows.n_samples <= joint.width:
-        return _by_samples(joint, rows, K)
-    if many_patterns(rows.patterns, joint.sizes, rows.n_samples):
+        found, U = _by_samples(joint, rows, K)
+        return found, np.hstack([np.full((len(U), 1), constant), U])
+    if grams is None:
         N, degrees = joint.row_statistics(rows)
     else:
         N, degrees = joint.statistics(grams, map)
@@ -45,19 +55,20 @@ def joint_spectrum(joint, rows, grams, K, map=map):
     values, Q = leading_without_constant(N, degrees, scale, K)
     kept = values > 0
     values, Q = values[kept], Q[:, kept]
-    return _spectrum(values, scale[:, None] * Q * inverse_sqrt(values))
+    found = _spectrum(values, scale[:, None] * Q * inverse_sqrt(values))
+    return found, joint.embed(rows, found.W, constant, np.float64)
 
 
 def _by_samples(joint, rows, K):
     """The same from BB', where samples are fewer than columns."""
     R = np.vstack([R for _, R in joint.row_blocks(rows)])
     scale = inverse_sqrt(R.sum(axis=0)) * joint.factors
-    B = R * scale
-    centred = B - B.mean(axis=0)
-    values, U = leading_eigh(centred @ centred.T, min(K, len(B) - 1))
+    R *= scale  # B
+    centred = R - R.mean(axis=0)
+    values, U = leading_eigh(centred @ centred.T, min(K, len(R) - 1))
     kept = values > _LEAST_VALUE
     values, U = values[kept], U[:, kept]
-    return _spectrum(values, scale[:, None] * (B.T @ U) / values)
+    return _spectrum(values, scale[:, None] * (R.T @ U) / values), U
 
 
 def _spectrum(values, W):
