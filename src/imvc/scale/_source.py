@@ -286,7 +286,10 @@ def graph_rows(views, graph_of, count=1, by_pattern=False):
             graphs.append((indices[0], weights[0]))
         nearest.append(None if by_pattern else sum(own))
     mask = views.mask if count == 1 else np.tile(views.mask, count)
-    return GraphRows(mask, tuple(graphs), tuple(nearest), by_pattern)
+    rows = GraphRows(mask, tuple(graphs), tuple(nearest), by_pattern)
+    if by_pattern and count == 1:
+        vars(rows)["patterns"] = views.patterns()  # cached there, known here
+    return rows
 
 
 @dataclass(frozen=True)
