@@ -3,6 +3,7 @@
 python benchmarks/bench_scale.py out-of-core   files, against the cost of reading them
 python benchmarks/bench_scale.py in-memory     beside MiniBatchKMeans and imml
 python benchmarks/bench_scale.py dask          against memory; bytes, weak scaling
+python benchmarks/bench_scale.py stages        what a sample costs where, one thread
 
 Every measurement has a process of its own. Data and finished measurements stay in
 --folder: a second call goes on where the first one stopped.
@@ -16,15 +17,16 @@ import scale_imml
 from common import exponent, table
 from scale_dask import bench_dask
 from scale_run import ROW_BYTES, Bench, fastest, filled, mib, one_round, score_cells
+from scale_stages import bench_stages
 
 
 def bench_out_of_core(bench):
     options = bench.options
     sizes = options.n or [1_000_000, 10_000_000]
     jobs = {"floor": {"job": "floor"}}
-    learn = {"learn_sample": options.learn_sample} if options.learn_sample else {}
     for x in options.methods:
-        jobs[x] = {"job": "fit", "method": x, "budget": options.budget, **learn}
+        jobs[x] = {"job": "fit", "method": x, "budget": options.budget}
+        jobs[x] |= learning(options)
     # All sizes in every round: a busy hour then does not pass for growth.
     rounds = [
         {n: one_round(bench, bench.data(n), jobs, i) for n in sizes}
@@ -51,6 +53,11 @@ def bench_out_of_core(bench):
         print_growth(x, {n: best[x, n] for n in sizes if "failed" not in best[x, n]})
 
 
+def learning(options):
+    """How many samples to learn from, if not as many as by default."""
+    return {"learn_sample": options.learn_sample} if options.learn_sample else {}
+
+
 def file_cells(n, floor, found, ratios):
     """Cells of one fit on files."""
     if "failed" in found:
@@ -75,9 +82,8 @@ def print_growth(method, found):
 def bench_in_memory(bench):
     n = (bench.options.n or [1_000_000])[0]
     place = bench.data(n)
-    learn = {"learn_sample": bench.options.learn_sample}
-    learn = {x: y for x, y in learn.items() if y}
-    jobs = {x: {"job": "fit", "method": x, **learn} for x in bench.options.methods}
+    own = learning(bench.options)
+    jobs = {x: {"job": "fit", "method": x, **own} for x in bench.options.methods}
     jobs["MiniBatchKMeans, mean-imputed"] = {"job": "minibatch"}
     found = {name: bench.best(place=place, **job) for name, job in jobs.items()}
     reached = scale_imml.probe(bench, n)
@@ -101,6 +107,7 @@ PARTS = {
     "out-of-core": bench_out_of_core,
     "in-memory": bench_in_memory,
     "dask": bench_dask,
+    "stages": bench_stages,
 }
 
 

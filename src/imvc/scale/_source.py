@@ -281,20 +281,19 @@ class GraphRows:
         return cls(mask.reshape(n, n_views), pairs, tuple(nearest))
 
 
-def graph_rows(views, graph_of, count=1, by_pattern=False):
-    """GraphRows of a block with ``count`` graphs per view, all of the first before.
+def graph_rows(views, graph_of, by_pattern=False):
+    """GraphRows of a block.
 
-    ``graph_of(g, v, X)`` gives `anchor_rows` of rows ``X`` of view ``v`` in graph
-    ``g``; or, for rows ``by_pattern``, which nobody will keep, `anchor_weights`.
+    ``graph_of(v, X)`` gives `anchor_rows` of rows ``X`` of view ``v``; or, for rows
+    ``by_pattern``, which nobody will keep, `anchor_weights`.
     """
     V, graphs, nearest = views.n_views, [], []
-    for i in range(count * V):
-        g, v = divmod(i, V)
-        function = partial(graph_of, g, v)
+    for v in range(V):
+        function = partial(graph_of, v)
         parts = list(map_observed(function, views, v, by_pattern=by_pattern))
         if not parts:  # one row of zeros tells the number and the types of columns
             X = np.zeros((1, views.n_features[v]), views.dtype)
-            indices, weights, own = graph_of(g, v, X)
+            indices, weights, own = graph_of(v, X)
             parts = [(indices[:0], weights[:0], 0 * own)]
         indices, weights, own = zip(*parts)
         if len(parts) > 1:
@@ -302,9 +301,11 @@ def graph_rows(views, graph_of, count=1, by_pattern=False):
         else:
             graphs.append((indices[0], weights[0]))
         nearest.append(None if by_pattern else sum(own))
-    mask = views.mask if count == 1 else np.tile(views.mask, count)
     order = V if by_pattern else 0
-    return GraphRows(mask, tuple(graphs), tuple(nearest), order)
+    rows = GraphRows(views.mask, tuple(graphs), tuple(nearest), order)
+    if by_pattern:
+        vars(rows)["patterns"] = views.patterns()  # cached there, known here
+    return rows
 
 
 @dataclass(frozen=True)
@@ -328,8 +329,8 @@ class AnchorGraphs:
         """Graph rows that nobody keeps, by pattern: all that an embedding needs."""
         return graph_rows(views, partial(self._rows, anchor_weights), by_pattern=True)
 
-    def _rows(self, find, g, v, X):
-        """Of rows ``X`` of view ``v``; there is one graph, ``g`` = 0."""
+    def _rows(self, find, v, X):
+        """Of rows ``X`` of view ``v``."""
         X = scale_rows(X, self.scale, self.deviations[v])
         return find(X, self.anchors[v], self.n_neighbors, squared=self.squared)
 

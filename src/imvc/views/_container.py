@@ -218,7 +218,7 @@ class IncompleteViews:
         return replace(
             self,
             arrays=tuple(arrays),
-            mask=self.mask[chosen],
+            mask=self.mask[rows],
             positions=tuple(positions),
             sample_ids=None if ids is None else ids[chosen],
         )
