@@ -135,7 +135,7 @@ def test_the_rule_holds_for_what_is_flagged(fitted):
 
 def test_a_suggested_number_of_clusters_is_kept_by_the_refits():
     data = make_views(150, (8, 9, 7), 3, separation=9, random_state=0)
-    model = AnchorBridge([2, 3, 4], random_state=0).fit(data.Xs)
+    model = AnchorBridge([2, 3], random_state=0).fit(data.Xs)
     found = confidence(model, data.Xs, n_refits=2)
     assert model.n_clusters_ == 3
     assert found.stability.mean() > 0.98

@@ -87,7 +87,7 @@ def test_run_json_names_files_by_checksum_and_lists_what_was_written(study):
         f"../{path.name}" for path in (*paths, folder / "known.csv")
     ]
     assert set(record["outputs"]) == set(files) - {"run.json"}
-    assert record["request"]["parameters"]["n_init"] == 20
+    assert record["request"]["parameters"]["anchor_sample"] == 5000
     assert record["versions"]["imvc"]
     assert {"read", "fit", "confidence", "report"} <= set(record["seconds"])
 

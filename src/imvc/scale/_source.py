@@ -347,10 +347,11 @@ def row_statistics(rows, sizes, **options):
 def embed_rows(rows, sizes, coefficients, d, dtype):
     """The embedding (n, d) whose rows in pattern p are Z_p C_p.
 
-    ``coefficients`` gives C_p, of shape (M_p, d), of a pattern of the GraphRows.
+    ``coefficients`` gives C_p, of shape (M_p, d), of a pattern of the GraphRows; the
+    product is made in its precision.
     """
-    C = {p.views: coefficients(p.views).astype(dtype) for p in rows.patterns}
+    C = {p.views: coefficients(p.views) for p in rows.patterns}
     Y = np.empty((rows.n_samples, d), dtype)
     for p, at, graphs in rows.groups():
-        Y[at] = group_rows(graphs, [sizes[v] for v in p], dtype) @ C[p]
+        Y[at] = group_rows(graphs, [sizes[v] for v in p], C[p].dtype) @ C[p]
     return Y
