@@ -27,7 +27,7 @@ _RUNS, _STARTS = 3, 4
 _MAX_ITER, _TOL = 300, 1e-4  # of k-means, as everywhere else
 
 COMES_BACK = 0.75  # Jaccard index above which a cluster counts as the same again
-_LOST = 0.5  # below, most of the worst cluster went elsewhere
+_LOST = 0.6  # below, much of the worst cluster went elsewhere, as in noise
 _VALLEY = 0.5  # borders half as dense as centres
 _DENSITY_K = 10  # HDBSCAN counts in the embedding for this many clusters
 _SMALLEST_DENSE = 8  # samples of a cluster of HDBSCAN, or a fiftieth of all
