@@ -181,7 +181,7 @@ def test_the_largest_number_that_comes_back_is_taken():
         (0.80, 0.1, 0, "weak", "a count of dense regions finds no clusters"),
         (0.80, 0.1, 6, "strong", "every cluster comes back"),
         (0.80, 1.0, 5, "none", "graded structure"),
-        (0.49, 0.1, 5, "none", "does not come back"),
+        (0.59, 0.1, 5, "none", "does not come back"),
     ],
 )
 def test_evidence_names_what_failed(r, v, dense, evidence, reason):

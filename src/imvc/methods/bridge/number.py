@@ -31,7 +31,7 @@ _ANCHOR_SEEDS = 3
 _SAMPLES, _COMPARED = 5_000, 1_000  # rows that graphs are made of, and compared on
 
 COMES_BACK = 0.75  # Jaccard index above which a cluster counts as the same again
-_LOST = 0.5  # below, most of the worst cluster went elsewhere
+_LOST = 0.6  # below, much of the worst cluster went elsewhere, as in noise
 _VALLEY = 0.5  # borders half as dense as centres
 _DENSITY_K = 10  # HDBSCAN counts in the embedding for this many clusters
 _SMALLEST_DENSE = 8  # samples of a cluster of HDBSCAN, or a fiftieth of all
