@@ -69,7 +69,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         from the data; for users who know that absence means something.
     stability : bool, default=False
         Compute ``cluster_stability_`` also for a given number of clusters, for about
-        the price of three more fits on at most 5000 samples.
+        the price of three more fits on at most 10 000 samples.
     n_anchors : int, optional
         Anchors per view; by default ``max(200, 5 n_clusters)``. Never more than half
         of the view's samples.

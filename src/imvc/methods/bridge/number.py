@@ -28,7 +28,7 @@ _RUNS, _STARTS = 3, 4
 _MAX_ITER, _TOL = 300, 1e-4  # of k-means, as everywhere else
 
 _ANCHOR_SEEDS = 3
-_SAMPLES, _COMPARED = 5_000, 1_000  # rows that graphs are made of, and compared on
+_SAMPLES, _COMPARED = 10_000, 1_000  # rows that graphs are made of, and compared on
 
 COMES_BACK = 0.75  # Jaccard index above which a cluster counts as the same again
 _LOST = 0.6  # below, much of the worst cluster went elsewhere, as in noise
@@ -71,7 +71,7 @@ class Reruns:
 
     @classmethod
     def of(cls, learner, views, seed, both_passes):
-        """From at most 5000 of the views' samples, compared on 1000 of these."""
+        """From at most 10 000 of the views' samples, compared on 1000 of these."""
         rng = np.random.RandomState(seed)
         if views.n_samples > _SAMPLES:
             views = views.select(random_rows(views.n_samples, _SAMPLES, rng))
