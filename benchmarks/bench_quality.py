@@ -47,7 +47,6 @@ METHODS = {
     "AnchorBridge, unit": partial(AnchorBridge, partition="unit"),
     "AnchorBridge": AnchorBridge,
 }
-FOUR = ["impute + k-means", "RISE", "AnchorBridge, unit", "AnchorBridge"]
 
 
 def smaller(name):
@@ -127,17 +126,14 @@ def bench_seeds(names, n_seeds):
         Xs = as_float(data)
         for rate, mask in masks_of(data, 0).items():
             cells = []
-            for method in ("RISE", "AnchorBridge, unit", "AnchorBridge"):
+            for method in METHODS:
                 acc = [
                     run(method, data, Xs, mask, seed)[0][0] for seed in range(n_seeds)
                 ]
                 cells.append(f"{min(acc):.1f} to {max(acc):.1f} (sd {np.std(acc):.1f})")
             rows.append([name, rate, *cells])
             print(f"<!-- {rows[-1]} -->", flush=True)
-    print(
-        "\n"
-        + table(["set", "ratio", "RISE", "AnchorBridge, unit", "AnchorBridge"], rows)
-    )
+    print("\n" + table(["set", "ratio", *METHODS], rows))
 
 
 def mechanisms(data, Xs, seed, ratio=0.5):
@@ -165,7 +161,7 @@ def bench_missing(names, n_seeds):
         runs, warned = {}, {}
         for seed in range(n_seeds):
             for kind, mask in mechanisms(data, Xs, seed).items():
-                for method in FOUR:
+                for method in METHODS:
                     scores, model = run(method, data, Xs, mask, seed)
                     runs.setdefault((kind, method), []).append(scores)
                     means.setdefault((kind, method), []).append(scores)
@@ -173,11 +169,11 @@ def bench_missing(names, n_seeds):
                 warned.setdefault(kind, []).append(np.nanmax(off))
         for kind, values in warned.items():
             told = f"{np.mean(values):.2f}, warns {np.mean(np.array(values) > 0.1):.0%}"
-            rows.append([name, kind, *(cell(runs[kind, m]) for m in FOUR), told])
+            rows.append([name, kind, *(cell(runs[kind, m]) for m in METHODS), told])
         print(f"<!-- {name} done -->", flush=True)
     for kind in dict.fromkeys(kind for kind, _ in means):
-        rows.append(["mean", kind, *(cell(means[kind, m]) for m in FOUR), ""])
-    print("\n" + table(["set", "gaps", *FOUR, "missingness_"], rows))
+        rows.append(["mean", kind, *(cell(means[kind, m]) for m in METHODS), ""])
+    print("\n" + table(["set", "gaps", *METHODS, "missingness_"], rows))
 
 
 def bench_junk(names, n_seeds):
@@ -303,7 +299,10 @@ def main():
     parser.add_argument("part", choices=[*parts, "speed"])
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--seeds", type=int)
+    parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=METHODS)
     options = parser.parse_args()
+    for name in set(METHODS) - set(options.methods):
+        del METHODS[name]
     warnings.simplefilter("ignore")
     if options.part == "speed":
         bench_speed()

@@ -400,6 +400,31 @@ def test_components_survive_a_file(tmp_path):
     assert loaded.component_views_ == model.component_views_
 
 
+def test_a_model_of_the_first_version_is_refused(model, tmp_path, monkeypatch):
+    arrays, values = model._get_state()
+    del values["version"]  # which files of the first version do not have
+    monkeypatch.setattr(AnchorBridge, "_get_state", lambda self: (arrays, values))
+    model.save(tmp_path / "old.imvc")
+    with pytest.raises(ValueError, match=r"version 1.*fit the samples anew"):
+        AnchorBridge.load(tmp_path / "old.imvc")
+
+
+def test_a_view_that_one_in_a_thousand_has_is_learnt_from_and_placed():
+    data = make_views(20_000, (6, 5, 8), 3, separation=8, random_state=0)
+    rare = np.arange(0, 20_000, 1000)
+    mask = random_mask(20_000, 3, 0.5, 0)
+    mask[:, 2] = False
+    mask[~mask.any(axis=1), 0] = True
+    mask[rare] = [[True, False, True], [False, False, True]] * 10
+    model = quiet(AnchorBridge(3, learn_sample=2000, random_state=0), data.Xs, mask)
+    assert adjusted_rand(data.y, model.labels_) > 0.9
+    both, alone = rare[::2], rare[1::2]
+    truth = [np.bincount(data.y[model.labels_ == k]).argmax() for k in range(3)]
+    right = np.take(truth, model.labels_) == data.y
+    assert right[both].mean() >= 0.9
+    assert right[alone].mean() >= 0.6  # bridged by ten samples
+
+
 def test_patterns_never_seen_in_training_are_predicted(data):
     mask = np.ones((150, 3), bool)
     mask[::3, 0] = False

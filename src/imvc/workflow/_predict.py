@@ -111,6 +111,8 @@ def predict(
         )
     for note in found.notes:
         stages.say(note)
+    if getattr(model, "evidence_", None) == "none":
+        stages.say(f"there may be no clusters: {model.evidence_reason_}")
     with stages.run("predict"):
         labels = model.predict(found.views)
         trust = confidence(model, found.views, n_refits=0)
