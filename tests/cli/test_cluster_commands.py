@@ -538,3 +538,22 @@ def test_the_time_left_follows_the_pace_or_the_estimate():
     assert _left(Progress("fit", expected=30.0), 10.0) == "about 20 s left"
     assert _left(Progress("fit", expected=30.0), 50.0) == "about 0 s left"
     assert _left(Progress("read"), 5.0) == ""
+
+
+def test_noise_is_called_so_first_in_terminal_json_and_page(
+    tmp_path, monkeypatch, capsys
+):
+    rng = np.random.RandomState(0)
+    files = ["a.npy", "b.npy", "c.npy"]
+    for name in files:
+        np.save(tmp_path / name, rng.standard_normal((200, 10)))
+    monkeypatch.chdir(tmp_path)
+    assert main(["cluster", *files, "-o", "out", "--refits", "0"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(NO_CLUSTERS)
+    assert f"warning: {NO_CLUSTERS.lower()}: " in err
+    record = json.loads(Path("out/run.json").read_text())
+    assert record["result"]["evidence"] == "none"
+    assert record["warnings"][0].startswith(NO_CLUSTERS.lower())
+    page = Path("out/report.html").read_text()
+    assert page.index(NO_CLUSTERS) < page.index("<h1>")
