@@ -296,6 +296,14 @@ class PatternGrams:
         o = self.offsets
         return self.total[o[u] : o[u + 1], o[v] : o[v + 1]]
 
+    def block(self, u, v):
+        """`cross` of dense statistics, where only few of all blocks are asked for."""
+        result = np.zeros((self.sizes[u], self.sizes[v]))
+        for p in self.patterns:
+            if u in p and v in p:
+                result += self.groups[p].gram[self.part(p, u), self.part(p, v)]
+        return result
+
     def column_sums(self, v):
         """Degrees of the anchors of view ``v``."""
         parts = [

@@ -56,7 +56,7 @@ class KindGraphs:
 
         def cross(u, v):
             if grams is not None:
-                return grams.cross(kind * V + u, kind * V + v)
+                return grams.block(kind * V + u, kind * V + v)
             at_u, at_v = shared(seen[u], seen[v])
             return (Z[u][at_u].T @ Z[v][at_v]).toarray()
 

@@ -122,10 +122,14 @@ class JointGraph:
         """Views of a pattern of the stacked views, which holds each once per graph."""
         return tuple(v for v in p if v < self.n_views)
 
-    def statistics(self, grams, map=map):
-        """``(R'R, column sums of R)`` from the PatternGrams of the stacked views."""
+    def statistics(self, grams, dtype=np.float64, map=map):
+        """``(R'R, column sums of R)`` from the PatternGrams of the stacked views.
+
+        Products of a pattern are made in ``dtype``, their sum in float64.
+        """
         N, degrees = np.zeros((self.width, self.width)), np.zeros(self.width)
-        for own, sums in map(lambda p: self._of_pattern(grams, p), grams.patterns):
+        found = map(lambda p: self._of_pattern(grams, p, dtype), grams.patterns)
+        for own, sums in found:
             N += own
             degrees += sums
         return N, degrees
@@ -137,26 +141,18 @@ class JointGraph:
             own = np.repeat(bridge.weights[list(p)], [bridge.sizes[v] for v in p])
             yield own, bridge.fill(p), self.columns(g, p), self.columns(g, unseen)
 
-    def _of_pattern(self, grams, p):
-        """L_p'G_pL_p, L_p = [diag(w), T_p], and the column sums of Z_pL_p."""
+    def _of_pattern(self, grams, p, dtype):
+        """L_p'G_pL_p and the column sums of Z_pL_p, for the samples of a pattern."""
         group, p = grams.groups[p], self.own_views(p)
-        N, degrees = np.zeros((self.width, self.width)), np.zeros(self.width)
-        G, sums = group.dense(), group.column_sums
-        parts = list(self._parts(p))
-        columns = np.concatenate([np.append(s, f) for _, _, s, f in parts])
-        half = np.empty((len(G), len(columns)))  # G_p L_p
-        ends = np.cumsum([0] + [len(own) for own, *_ in parts])
-        at = [slice(*pair) for pair in pairwise(ends)]
-        place = 0
-        for part, (own, fill, seen, filled) in zip(at, parts):
-            middle, end = place + len(seen), place + len(seen) + len(filled)
-            half[:, place:middle] = G[:, part] * own
-            half[:, middle:end] = G[:, part] @ fill
-            degrees[seen], degrees[filled] = own * sums[part], fill.T @ sums[part]
-            place = end
-        for part, (own, fill, seen, filled) in zip(at, parts):
-            N[np.ix_(seen, columns)] = own[:, None] * half[part]
-            N[np.ix_(filled, columns)] = fill.T @ half[part]
+        G, sums = group.dense().astype(dtype), group.column_sums
+        N, degrees = np.zeros((self.width, self.width), dtype), np.zeros(self.width)
+        half = np.zeros((len(G), self.width), dtype)  # G_p L_p
+        pieces = list(self._pieces(p, dtype))
+        for columns, rows, L in pieces:
+            half[:, columns] = G[:, rows] * L if np.isscalar(L) else G[:, rows] @ L
+            degrees[columns] = sums[rows] * L if np.isscalar(L) else sums[rows] @ L
+        for columns, rows, L in pieces:
+            N[columns] = L * half[rows] if np.isscalar(L) else L.T @ half[rows]
         if self.mask_share:
             mask, row = self.offsets[-1], self._mask_row(p)
             N[mask:, :mask] = np.outer(row, degrees[:mask])
@@ -164,6 +160,27 @@ class JointGraph:
             N[mask:, mask:] = group.count * np.outer(row, row)
             degrees[mask:] = group.count * row
         return N, degrees
+
+    def _pieces(self, p, dtype):
+        """L_p by view of R: its columns, the rows of Z_p they come from, and how.
+
+        How is a weight for the own columns of a seen view, or a matrix.
+        """
+        start = 0
+        for g, bridge in enumerate(self.bridges):
+            ends = start + np.cumsum([0] + [bridge.sizes[u] for u in p])
+            rows = slice(start, start := int(ends[-1]))
+            unseen = [m for v, m in enumerate(bridge.sizes) if v not in p]
+            filled = pairwise(np.cumsum([0, *unseen]))
+            fill = bridge.fill(p).astype(dtype)
+            for v in range(self.n_views):
+                at = g * self.n_views + v
+                columns = slice(self.offsets[at], self.offsets[at + 1])
+                if v in p:
+                    i = p.index(v)
+                    yield columns, slice(ends[i], ends[i + 1]), float(bridge.weights[v])
+                else:
+                    yield columns, rows, fill[:, slice(*next(filled))]
 
     def _mask_row(self, p):
         """The mask block's row, the same for every sample of the pattern."""

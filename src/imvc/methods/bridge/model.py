@@ -220,10 +220,7 @@ class LearntMixin:
 
     def _keep_samples(self, views, passes, seeds):
         """Keep the graph rows of the learning samples: `update` solves from them."""
-        placed = self._graphs(views)
-        V = views.n_views
-        last = [(*g, own) for g, own in zip(placed.graphs[-V:], placed.nearest[-V:])]
-        rows = {0: add_kind(passes.rows, last)}
+        rows = {0: add_kind(passes.rows, passes.placed)}
         runner = ThreadRunner(ViewsSource(views, views.n_samples), map)
         starts = runner.source.starts
         self._samples = Samples(rows, starts, self._statistics(runner, rows), seeds)

@@ -82,6 +82,8 @@ class Passes:
         their own prediction.
     r_squared : ndarray of shape (V,)
         How well every view predicts the consensus.
+    placed : list
+        By view (indices, weights, nearest) of the learnt kind, as new samples have it.
     """
 
     rows: GraphRows
@@ -89,6 +91,7 @@ class Passes:
     evidence: Evidence
     first: Pass
     second: Pass
+    placed: list | None = None
 
 
 @dataclass(frozen=True)
@@ -138,10 +141,12 @@ class Learner:
 
             found = list(self.map(predict, range(len(F))))
             learnt, graphs = self._join_kind([p.features for p in found], LEARNT, seed)
+            placed = [join(own.map(F_v)) for join, own, F_v in zip(learnt, found, F)]
             rows = add_kind(rows, graphs)
         r_squared = np.array([prediction.r_squared for prediction in found])
         sizes = _sizes(*anchors, learnt)
         passes = self.second_pass(rows, sizes, r_squared, evidence, first)
+        passes = replace(passes, placed=placed)
         views = [
             ViewGraphs(own, tuple(joined), prediction.map)
             for own, *joined, prediction in zip(coordinates, *anchors, learnt, found)

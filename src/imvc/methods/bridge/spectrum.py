@@ -50,7 +50,7 @@ def joint_spectrum(joint, rows, grams, K, map=map):
     if grams is None:
         N, degrees = joint.row_statistics(rows)
     else:
-        N, degrees = joint.statistics(grams, map)
+        N, degrees = joint.statistics(grams, rows.graphs[0][1].dtype, map)
     scale = inverse_sqrt(degrees) * joint.factors
     values, Q = leading_without_constant(N, degrees, scale, K)
     kept = values > 0
