@@ -94,7 +94,7 @@ def test_a_search_for_the_number_of_clusters_costs_more_and_says_so():
     fixed = estimate_cost("bridge", 5000, WIDTHS, 5)
     search = estimate_cost("bridge", 5000, WIDTHS, None)
     assert search.seconds > 3 * fixed.seconds
-    assert "trying 2 to 15 clusters" in search.reason
+    assert "trying 2 to 20 clusters" in search.reason
 
 
 def test_ueaf_on_200_000_samples_is_refused_with_a_remedy():

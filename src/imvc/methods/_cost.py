@@ -8,8 +8,8 @@ from pathlib import Path
 from imvc.methods._registry import METHODS, find_entry
 
 _GIB = 2**30
-_SWEEP = (0.5, 2.6e-3, 10_000)  # comparing 2 to 15 clusters: seconds, per row, rows
-_MOST_CLUSTERS = 15  # what the sweep goes up to
+_SWEEP = (3.0, 1.5e-3, 10_000)  # comparing 2 to 20 clusters: seconds, per row, rows
+_MOST_CLUSTERS = 20  # what the sweep goes up to
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ class Method:
 METHODS = {entry.name: entry for entry in (
     Method("bridge", "imvc.methods.bridge:AnchorBridge",
            "this library", "O(n)",
-           Rates(fixed=0.35, linear=2.2, power=0.9, start=0.15, features=0.3,
+           Rates(fixed=0.7, linear=2.2, power=0.9, start=0.15, features=0.3,
                  clusters=0.2, views=1.5, narrow=3, row=400, base=7e6),
            predicts=True, finds_number=True, out_of_core=True, sparse=True),
     Method("rise", "imvc.methods.rise:RISE",
