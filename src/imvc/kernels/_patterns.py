@@ -281,16 +281,6 @@ class PatternGrams:
         kinds = {3: LargeGroup, 4: SmallGroup.from_tree}
         return cls(sizes, {p: kinds[len(parts)](*parts) for p, parts in found})
 
-    def densified(self):
-        """The same statistics with a Gram matrix for every group, large or small."""
-        return PatternGrams(
-            self.sizes,
-            {
-                p: LargeGroup(group.count, group.column_sums, group.dense())
-                for p, group in self.groups.items()
-            },
-        )
-
     def cross(self, u, v):
         """Z_u'Z_v over the samples observed in both views, (m_u, m_v)."""
         o = self.offsets

@@ -26,8 +26,6 @@ _FROM_GRAPHS = {"n_features_in_", "n_views_in_", "view_names_", "anchor_distance
 class GraphRowsSource(BlockSource):
     """Samples of which only the graph rows, by block, are left."""
 
-    readable = False
-
     def __init__(self, rows, starts, schema, dtype):
         self._rows, self.starts, self.dtype = rows, starts, dtype
         self.names, self.n_features = schema.names, schema.n_features

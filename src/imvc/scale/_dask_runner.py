@@ -68,12 +68,6 @@ class DaskRunner(Runner):
             size *= 2
         return size
 
-    def for_source(self, source, prefix):
-        prefix = self._prefix + prefix
-        return DaskRunner(
-            source, self._client, self.map, self.folder, prefix, self.piece
-        )
-
     def collect(self, function, *inputs, at=None):
         tasks = self._tasks("collect", collect_piece, Job(function, inputs), at)
         found = join_lists(self._gather("collect", tasks))

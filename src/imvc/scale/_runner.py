@@ -250,10 +250,6 @@ class Runner(ABC):
         return self.folder.resume(self._prefix + name, compute)
 
     @abstractmethod
-    def for_source(self, source, prefix):
-        """The same kind of runner over another source; names get a prefix."""
-
-    @abstractmethod
     def array(self, rows):
         """What the user gets of KeptRows: an array, on disk or elsewhere if large."""
 
@@ -433,10 +429,6 @@ class ThreadRunner(Runner):
 
         summary = self.resume(name, work)
         return [KeptRows(self, rows, starts) for rows in kept], summary
-
-    def for_source(self, source, prefix):
-        prefix = self._prefix + prefix
-        return ThreadRunner(source, self.map, self.folder, self._progress, prefix)
 
     def array(self, rows):
         return rows.items.array()

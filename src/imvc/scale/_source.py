@@ -48,7 +48,6 @@ class BlockSource(ABC):
     dtype: np.dtype
     starts: np.ndarray
     in_memory = False
-    readable = True  # False where only graph rows are left of the samples
 
     @property
     def n_samples(self) -> int:
