@@ -106,12 +106,6 @@ class JointGraph:
         mask = np.full(self.width - self.offsets[-1], self.mask_share)
         return np.sqrt(np.append((1 - self.mask_share) * kinds, mask))
 
-    def columns(self, g, chosen):
-        """Columns of R of some views of graph ``g``."""
-        at = [g * self.n_views + v for v in chosen]
-        parts = [np.arange(self.offsets[i], self.offsets[i + 1]) for i in at]
-        return np.concatenate([np.empty(0, int), *parts])
-
     def mask_rows(self, mask):
         """[M, 1 - M] / V, or no columns."""
         if not self.mask_share:
@@ -133,13 +127,6 @@ class JointGraph:
             N += own
             degrees += sums
         return N, degrees
-
-    def _parts(self, p):
-        """Per graph: own weights, T_p, and the columns of R both go to."""
-        unseen = [v for v in range(self.n_views) if v not in p]
-        for g, bridge in enumerate(self.bridges):
-            own = np.repeat(bridge.weights[list(p)], [bridge.sizes[v] for v in p])
-            yield own, bridge.fill(p), self.columns(g, p), self.columns(g, unseen)
 
     def _of_pattern(self, grams, p, dtype):
         """L_p'G_pL_p and the column sums of Z_pL_p, for the samples of a pattern."""
@@ -193,11 +180,12 @@ class JointGraph:
         # a pattern is spread evenly over its columns.
         spread = 1 / (len(p) * len(self.bridges))
         same = spread * self._mask_row(p) @ W[self.offsets[-1] :]
-        blocks = []
-        for own, fill, seen, filled in self._parts(p):
-            C = own[:, None] * W[seen] + fill @ W[filled] + same
-            blocks.append(np.hstack([np.full((len(C), 1), spread * constant), C]))
-        return np.vstack(blocks)
+        rows = sum(bridge.sizes[v] for bridge in self.bridges for v in p)
+        C = np.full((rows, 1 + W.shape[1]), spread * constant)
+        C[:, 1:] = same
+        for columns, at, L in self._pieces(p, W.dtype):
+            C[at, 1:] += L * W[columns] if np.isscalar(L) else L @ W[columns]
+        return C
 
     def row_blocks(self, rows):
         """Blocks ``(slice, R)`` of dense rows of R: many patterns, few samples."""
