@@ -131,7 +131,7 @@ def test_bad_rows_are_an_input_error_that_names_file_block_and_row(study, capsys
 @pytest.mark.parametrize(
     "option",
     [
-        ["--impute"],
+        ["--empty-cells", "mean"],
         ["--log1p", "a"],
         ["--scale", "standard"],
         ["--top-variance", "3"],

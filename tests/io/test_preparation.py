@@ -119,25 +119,25 @@ def test_a_view_without_any_number_is_refused():
 
 def test_empty_cells_get_the_mean_of_their_column():
     X = np.array([[1, 5.0], [np.nan, 7.0], [3, np.nan], [np.nan, np.nan]])
-    result = prepared(Preparation(impute=True), table(X))
+    result = prepared(Preparation(empty_cells="mean"), table(X))
     np.testing.assert_array_equal(result[:3], [[1, 5], [2, 7], [3, 6]])
     assert np.isnan(result[3]).all()
 
 
 def test_imputed_cells_are_zero_after_scaling():
     X = np.array([[1, 5.0], [np.nan, 7.0], [3, 9.0]])
-    result = prepared(Preparation(impute=True, scale="standard"), table(X))
+    result = prepared(Preparation(empty_cells="mean", scale="standard"), table(X))
     assert result[1, 0] == 0
     np.testing.assert_allclose(result[[0, 2], 0], [-1, 1])
 
 
-def test_empty_cells_without_impute_name_file_row_and_column():
+def test_empty_cells_that_are_refused_name_file_row_and_column():
     given = table([[1, 2], [np.nan, 3], [5, np.nan]])
     problem = (
-        r"v\.csv: row 's1' has no number in column 'f0', and so have 2 rows.*--impute"
+        r"v\.csv: row 's1' has no value in column 'f0', and 2 rows have empty cells"
     )
     with pytest.raises(InputError, match=problem):
-        prepared(Preparation(), given)
+        prepared(Preparation(empty_cells="error"), given)
 
 
 def test_sparse_views_stay_sparse_and_are_not_centred():
@@ -153,7 +153,7 @@ def test_sparse_views_stay_sparse_and_are_not_centred():
 
 def test_sparse_cells_are_imputed_with_zeros_counted():
     X = sp.csr_array(np.array([[6.0, 1], [0, 1], [np.nan, 1]]))
-    result = prepared(Preparation(impute=True), table(X))
+    result = prepared(Preparation(empty_cells="mean"), table(X))
     np.testing.assert_allclose(result.toarray()[:, 0], [6, 0, 3])
 
 
@@ -187,7 +187,7 @@ def test_wrong_steps_are_refused(wrong, problem):
 # New samples
 
 
-FULL = Preparation(impute=True, log1p=True, scale="standard", top_variance=2)
+FULL = Preparation(empty_cells="mean", log1p=True, scale="standard", top_variance=2)
 
 
 @pytest.fixture
@@ -215,13 +215,13 @@ def test_columns_are_matched_by_name_and_extra_ones_ignored(training):
 
 
 def test_missing_columns_are_counted_and_listed(training):
-    fitted = FittedPreparation.fit([training])
+    fitted = FittedPreparation.fit([training], Preparation(empty_cells="mean"))
     with pytest.raises(InputError, match=r"lacks 3 of the 4 columns.*'f1', 'f2', 'f3'"):
         fitted.apply([table(training.values[:, :1])])
 
 
 def test_a_column_that_is_empty_in_new_data_is_imputed(training):
-    fitted = FittedPreparation.fit([training], Preparation(impute=True))
+    fitted = FittedPreparation.fit([training], Preparation(empty_cells="mean"))
     new = training.values[:2].copy()
     new[:, 0] = np.nan
     (result,) = fitted.apply([table(new)])
@@ -229,7 +229,7 @@ def test_a_column_that_is_empty_in_new_data_is_imputed(training):
 
 
 def test_a_preparation_survives_json(training):
-    fitted = FittedPreparation.fit([training], FULL, non_numeric="onehot")
+    fitted = FittedPreparation.fit([training], FULL)
     again = FittedPreparation.from_dict(json.loads(json.dumps(fitted.to_dict())))
     (before,), (after,) = fitted.apply([training]), again.apply([training])
     np.testing.assert_array_equal(before.values, after.values)
@@ -246,7 +246,7 @@ def test_a_preparation_survives_json(training):
         lambda d: d["views"][0].update(fill=[1.0]),
         lambda d: d["views"][0].update(features=3),
         lambda d: d["views"][0].update(scale="abc"),
-        lambda d: d["views"][0].update(onehot=[]),
+        lambda d: d["views"][0].update(owner=[5]),
     ],
 )
 def test_a_damaged_preparation_is_refused(training, damage):

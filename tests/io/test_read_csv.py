@@ -7,7 +7,7 @@ import lzma
 import numpy as np
 import pytest
 
-from imvc.io import InputError, read_file
+from imvc.io import ColumnOptions, InputError, read_file
 
 BASIC = "id,a,b\ns1,1.5,2\ns2,3,4\ns3,5,6\n"
 VALUES = np.array([[1.5, 2], [3, 4], [5, 6]])
@@ -202,7 +202,7 @@ def test_a_wrong_id_column_gets_a_suggestion(write):
 def test_the_first_text_column_with_different_values_is_taken(write):
     table = only(write("tissue,who,a\nbrain,x1,1\nbrain,x2,2\nliver,x3,3\n"))
     assert table.id_column == "who"
-    assert table.metadata["tissue"].tolist() == ["brain", "brain", "liver"]
+    assert table.features == ("tissue=liver", "a")
 
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "id", "Sample_ID", "patient"])
@@ -236,50 +236,69 @@ def test_a_table_of_numbers_has_no_ids(write):
 # Text columns
 
 
-def test_text_columns_become_metadata_and_are_told(write):
-    table = only(write("id,a,sex,b\ns1,1,f,2\ns2,3,,4\ns3,3,f,4\n"))
+def test_text_columns_become_metadata_on_request(write):
+    path = write("id,a,sex,b\ns1,1,f,2\ns2,3,,4\ns3,3,m,4\n")
+    table = only(path, columns=ColumnOptions(text="drop"))
     assert table.features == ("a", "b")
-    assert table.metadata["sex"].tolist() == ["f", None, "f"]
-    assert told(table, "left out 1 text column: 'sex' (e.g. 'f')")
+    assert table.metadata["sex"].tolist() == ["f", None, "m"]
+    assert told(table, "kept as metadata, not as features: 'sex' (text)")
 
 
-def test_a_column_of_numbers_with_a_typo_is_told_with_its_line(write):
-    table = only(
-        write("id,a,b\ns1,1,1\ns2,2,1,\n".replace("1,\n", "1\n") + "s3,x3,1\ns4,4,1\n")
-    )
+def test_a_typo_in_a_column_of_numbers_is_an_empty_cell_and_told(write):
+    lines = [f"s{i},{'x3' if i == 3 else i},1" for i in range(20)]
+    table = only(write("\n".join(["id,a,b", *lines, ""])))
+    assert table.features == ("a", "b")
+    assert np.flatnonzero(np.isnan(table.values[:, 0])).tolist() == [3]
+    assert told(table, "'a' (1 cell, first 'x3')")
+
+
+def test_text_columns_are_used(write):
+    table = only(write("id,a,sex\ns1,1,m\ns2,2,f\ns3,3,\n"))
+    assert table.features == ("a", "sex=m")
+    np.testing.assert_array_equal(table.values, [[1, 1], [2, 0], [3, np.nan]])
+    assert [code.kind for code in table.codes] == ["number", "yes-no"]
+
+
+def test_a_table_of_text_alone_can_be_used(write):
+    table = only(write("id,sex\ns1,m\ns2,f\ns3,f\n"))
+    np.testing.assert_array_equal(table.values, [[1], [0], [0]])
+
+
+def test_columns_can_be_dropped_kept_and_read_as_asked(write):
+    path = write("id,a,b,site\ns1,1,5,1\ns2,2,6,2\ns3,3,7,2\n")
+    options = ColumnOptions(kinds={"site": "category"}, drop={"view": ["b"]})
+    table = only(path, columns=options)
+    assert table.features == ("a", "site=1", "site=2")
+    table = only(path, columns=ColumnOptions(keep={"view": ["b"]}))
     assert table.features == ("b",)
-    assert told(table, "'a' (numbers but for 1 cells, first 'x3' at line 4)")
 
 
-def test_text_columns_are_encoded_on_request(write):
-    path = write("id,a,sex\ns1,1,m\ns2,2,f\ns3,3,\n")
-    table = only(path, non_numeric="onehot")
-    assert table.features == ("a", "sex=f", "sex=m")
-    np.testing.assert_array_equal(
-        table.values, [[1, 0, 1], [2, 1, 0], [3, np.nan, np.nan]]
-    )
-    assert table.onehot == {"sex": ("f", "m")}
-
-
-def test_a_table_of_text_alone_can_be_encoded(write):
-    table = only(write("id,sex\ns1,m\ns2,f\ns3,f\n"), non_numeric="onehot")
-    np.testing.assert_array_equal(table.values, [[0, 1], [1, 0], [1, 0]])
-
-
-def test_more_than_a_hundred_categories_are_refused(write):
-    rows = "".join(f"s{i},1,t{i % 101}\n" for i in range(202))
-    with pytest.raises(InputError, match=r"'kind' has 101 different texts"):
-        read_file(write(f"id,a,kind\n{rows}"), non_numeric="onehot")
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"kinds": {"sitte": "category"}}, "--as names the column 'sitte'.*'site'"),
+        ({"drop": {"view": ["c"]}}, "--drop names the column 'c', which view 'view'"),
+        ({"keep": {"viev": ["a"]}}, "--keep names the view 'viev'"),
+        ({"kinds": {"a": "words"}}, "column 'a' is to be read as 'words'"),
+        ({"ordinals": {"grade": ["x"]}}, "--ordinal names the column 'grade'"),
+    ],
+)
+def test_wishes_for_columns_that_are_not_there_are_refused(write, options, problem):
+    path = write("id,a,b,site\ns1,1,5,1\ns2,2,6,2\ns3,3,7,2\n")
+    with pytest.raises(ValueError, match=problem):
+        read_file(path, columns=ColumnOptions(**options))
 
 
 def test_text_columns_are_an_error_on_request(write):
     with pytest.raises(InputError, match=r"view\.csv: has 1 text column: 'sex'"):
-        read_file(write("id,a,sex\ns1,1,m\ns2,2,f\n"), non_numeric="error")
+        read_file(
+            write("id,a,sex\ns1,1,m\ns2,2,f\n"), columns=ColumnOptions(text="error")
+        )
 
 
-def test_an_unknown_treatment_of_text_is_refused(write):
-    with pytest.raises(ValueError, match="non_numeric='keep' is unknown"):
-        read_file(write(BASIC), non_numeric="keep")
+def test_an_unknown_treatment_of_text_is_refused():
+    with pytest.raises(ValueError, match="text='keep' is unknown"):
+        ColumnOptions(text="keep")
 
 
 def test_blank_rows_at_the_end_of_a_spreadsheet_are_left_out(write):
@@ -315,18 +334,19 @@ def test_thousands_of_columns_are_read(write, rng):
     assert table.features[:2] == ("f0", "f1")
 
 
-def test_text_columns_among_thousands_are_metadata(write, rng):
+def test_text_columns_among_thousands_are_used(write, rng):
     X = rng.normal(size=(3, 1500))
     text = {"c0_4": "x", "c1_4": "x", "c2_4": "y"}
     table = only(write(wide_csv(X, **text)))
-    assert table.metadata["f4"].tolist() == ["x", "x", "y"]
-    np.testing.assert_array_equal(table.values, np.delete(X, 4, axis=1))
+    assert table.features[0] == "f4=y"
+    np.testing.assert_array_equal(table.values[:, 0], [0, 0, 1])
+    np.testing.assert_array_equal(table.values[:, 1:], np.delete(X, 4, axis=1))
 
 
 def test_a_typo_among_thousands_of_columns_is_told(write, rng):
     table = only(write(wide_csv(rng.normal(size=(3, 1500)), c1_4="oops")))
     assert len(table.features) == 1499
-    assert told(table, "first 'oops' at line 3")
+    assert told(table, "kept as metadata, not as features: 'f4'")
 
 
 def test_an_infinite_number_among_thousands_of_columns_is_refused(write, rng):
@@ -350,7 +370,7 @@ def test_blank_rows_of_a_wide_table_are_left_out(write, rng):
 def test_a_row_much_longer_than_the_first_ones_is_read(write):
     long = "x" * 3_000_000
     table = only(write(f"id,a,t\ns1,1,q\ns2,2,q\ns3,3,{long}\n"))
-    assert len(table.metadata["t"][2]) == 3_000_000
+    assert table.n_rows == 3
 
 
 # Bad files
@@ -363,7 +383,7 @@ def test_a_row_much_longer_than_the_first_ones_is_read(write):
         ("\n\n  \n", "holds no table"),
         ("id,a,b\n", "header and no rows"),
         ("id,a,b", "header and no rows"),
-        ("id,a\ns1,x\ns2,y\n", "no column of numbers"),
+        ("id,a\ns1,x\ns2,x\n", "no column that can be used"),
         ("id,a,a\ns1,1,2\n", r"'a' \(columns 2 and 3\); rename"),
         ("a,b\nx,inf\ny,2\n", r":2: row 'x' has an infinite value in column 'b'"),
         ("id,a\ns1,1\n,2\ns3,3\n", r":3: 1 rows have no id"),
@@ -496,7 +516,6 @@ def test_a_file_that_may_not_be_read_is_named(write, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("x.xlsx", "save the sheet as CSV"),
         ("x.pkl", "never loaded"),
         ("x.rds", r"write\.csv"),
         ("x.npy.gz", "unpack it first"),

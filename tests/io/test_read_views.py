@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 from imvc import AnchorBridge, as_views
 from imvc.datasets import make_views
-from imvc.io import InputError, Preparation, read_views
+from imvc.io import ColumnOptions, InputError, Preparation, read_views
+from imvc.metrics import adjusted_rand
 
 
 @pytest.fixture
@@ -147,12 +148,15 @@ def test_ids_in_some_files_only_are_refused(save, tmp_path):
         read_views([one, tmp_path / "a.npy"])
 
 
-def test_row_numbers_give_way_to_files_without_ids(tmp_path):
+def test_row_numbers_give_way_to_files_without_ids_when_told(tmp_path):
     pd.DataFrame(np.eye(3)).to_csv(tmp_path / "one.csv")
     np.save(tmp_path / "a.npy", np.ones((3, 2)))
-    files = read_views([tmp_path / "one.csv", tmp_path / "a.npy"])
-    assert files.views.mask.all()
-    assert any("joined by row" in note for note in files.notes)
+    paths = [tmp_path / "one.csv", tmp_path / "a.npy"]
+    with pytest.raises(InputError, match="only counts rows.*--id @row"):
+        read_views(paths)
+    views = read_views(paths, id_columns="@row").views
+    assert views.mask.all()
+    assert views.n_features == (3, 2)
 
 
 # Files that do not fit
@@ -170,7 +174,7 @@ def test_a_file_that_shares_no_id_is_named(save):
 def test_ids_that_differ_in_punctuation_only_get_a_hint(save):
     one = save("one.csv", rows("TCGA-01", "TCGA-02"))
     two = save("two.csv", rows("tcga.01", "tcga.02", columns="c"))
-    with pytest.raises(InputError, match="2 would match but for case, punctuation"):
+    with pytest.raises(InputError, match="2 ids would match .* if case and punct"):
         read_views([one, two])
 
 
@@ -217,7 +221,7 @@ def test_an_empty_row_is_a_missing_view(save):
 def test_a_sample_without_a_number_in_any_file_is_left_out_and_told(save):
     one = save("one.csv", "id,a\np,1\nq,\nr,3\n")
     two = save("two.csv", "id,c,t\np,1,x\nq,,y\nr,5,x\n")
-    files = read_views([one, two])
+    files = read_views([one, two], columns=ColumnOptions(text="drop"))
     assert files.views.sample_ids.tolist() == ["p", "r"]
     assert files.metadata["t"].tolist() == ["x", "x"]
     assert any("left out 1 samples" in note and "ids q" in note for note in files.notes)
@@ -231,13 +235,16 @@ def test_a_row_number_stays_that_of_the_file_when_samples_are_left_out(tmp_path)
     np.testing.assert_array_equal(files.views.observed(0), [[1.0], [3.0]])
 
 
-def test_a_missing_cell_is_an_error_that_says_impute(save):
+def test_an_empty_cell_is_filled_and_an_error_only_when_asked_for(save):
     one = save("one.csv", "id,a,b\np,1,2\nq,,4\nr,3,4\n")
-    problem = r"one\.csv: row 'q' has no number in column 'a'.*--impute"
+    problem = r"one\.csv: row 'q' has no value in column 'a'.*--empty-cells error"
     with pytest.raises(InputError, match=problem):
-        read_views([one])
-    views = read_views([one], preparation=Preparation(impute=True)).views
+        read_views([one], preparation=Preparation(empty_cells="error"))
+    views = read_views([one], preparation=Preparation(empty_cells="mean")).views
     np.testing.assert_array_equal(views.observed(0), [[1, 2], [2, 4], [3, 4]])
+    filled = read_views([one])
+    assert np.isfinite(filled.views.observed(0)).all()
+    assert any("filled 1 empty cells in 1 rows" in note for note in filled.notes)
 
 
 def test_columns_that_a_fit_does_not_keep_are_not_called_unknown(save):
@@ -253,7 +260,8 @@ def test_columns_that_a_fit_does_not_keep_are_not_called_unknown(save):
 def test_metadata_of_the_files_follow_the_samples(save):
     one = save("one.csv", "id,a,sex\np,1,f\nq,2,f\nr,3,m\n")
     two = save("two.csv", "id,b,sex,site\nr,1,m,x\nz,2,f,x\np,3,f,y\n")
-    metadata = read_views([one, two]).metadata
+    options = ColumnOptions(kinds={"sex": "metadata", "site": "metadata"})
+    metadata = read_views([one, two], columns=options).metadata
     assert metadata["sex"].tolist() == ["f", "f", "m", "f"]
     assert metadata["site"].tolist() == ["y", None, "x", "x"]
 
@@ -261,7 +269,8 @@ def test_metadata_of_the_files_follow_the_samples(save):
 def test_columns_of_one_name_and_different_content_stay_apart(save):
     one = save("one.csv", "id,a,t\np,1,u\nq,2,u\n")
     two = save("two.csv", "id,b,t\np,1,v\nq,2,v\n")
-    metadata = read_views([one, two]).metadata
+    options = ColumnOptions(metadata=["t"])
+    metadata = read_views([one, two], columns=options).metadata
     assert metadata["t"].tolist() == ["u", "u"]
     assert metadata["t (two)"].tolist() == ["v", "v"]
 
@@ -298,7 +307,7 @@ def test_new_files_get_the_views_and_the_scale_of_the_fit(fitted, save):
     np.testing.assert_array_equal(files.views.mask, [[0, 1]])
     old = fitted.views.take(1, [3])  # the same numbers as row "s"
     np.testing.assert_allclose(files.views.take(1, [0]), old)
-    assert any("ignored 1 columns" in note for note in files.notes)
+    assert files.metadata["extra"].tolist() == [9]
 
 
 def test_new_files_are_matched_by_name_before_anything_else(fitted, save, tmp_path):
@@ -353,12 +362,107 @@ def test_new_samples_that_share_no_file_are_no_error(fitted, save, tmp_path):
     np.testing.assert_array_equal(views.mask, [[1, 0], [0, 1]])
 
 
-def test_a_category_that_no_new_sample_has_is_a_column_of_zeros(save):
-    one = save("one.csv", "id,a,kind\np,1,u\nq,2,v\nr,3,w\ns,1,u\n")
-    fitted = read_views([one], non_numeric="onehot").preparation
+def test_an_unknown_category_is_all_zeros_and_told(save):
+    lines = [f"p{i},{i * i},{'uvw'[i % 3]}" for i in range(30)]
+    one = save("one.csv", "\n".join(["id,a,kind", *lines, ""]))
+    fitted = read_views([one]).preparation
     new = save("new.csv", "id,a,kind\nx,1,v\ny,2,new\n")
     files = read_views([new], names=["one"], like=fitted)
-    np.testing.assert_array_equal(files.views.observed(0), [[1, 0, 1, 0], [2, 0, 0, 0]])
+    (view,) = fitted.views
+    coded = files.views.observed(0) * view.scale + view.center
+    np.testing.assert_allclose(coded, [[1, 0, 1, 0], [2, 0, 0, 0]], atol=1e-12)
+    assert any("'kind' that the fit did not know" in note for note in files.notes)
+
+
+def test_new_files_may_lack_some_columns_with_a_warning(save, rng):
+    factor = rng.normal(size=40)
+    columns = {
+        c: factor * (j + 1) + 0.1 * rng.normal(size=40) for j, c in enumerate("abcde")
+    }
+    frame = pd.DataFrame({"id": [f"p{i}" for i in range(40)], **columns})
+    fitted = read_views([save("one.csv", frame.to_csv(index=False))]).preparation
+    lacking = save("one_new.csv", frame.drop(columns=["b", "d"]).to_csv(index=False))
+    files = read_views([lacking], names=["one"], like=fitted)
+    np.testing.assert_allclose(files.views.observed(0)[:, 1], columns["b"], atol=1.0)
+    assert any("lacks 2 of the 5 columns" in text for text in files.warnings)
+    most = save("most.csv", frame[["id", "a", "b"]].to_csv(index=False))
+    with pytest.raises(InputError, match="lacks 3 of the 5 columns.*at least half"):
+        read_views([most], names=["one"], like=fitted)
+
+
+def test_files_of_one_view_are_stacked(save):
+    first = save("rna_1.csv", rows("p", "q"))
+    second = save("rna_2.csv", rows("r", "s", columns="ac"))
+    other = save("dna.csv", rows("p", "q", "r", "s", columns="x"))
+    files = read_views([[first, second], other])
+    assert files.views.names == ("rna", "dna")
+    assert files.views.sample_ids.tolist() == ["p", "q", "r", "s"]
+    assert files.views.feature_names[0] == ("a", "b", "c")
+    assert any("lacks 1 columns: 'b'" in note for note in files.notes)
+
+
+def test_parts_of_a_view_with_their_own_row_counters_have_none_as_feature(tmp_path):
+    frame = pd.DataFrame({"who": [f"p{i}" for i in range(24)], "a": np.arange(24) ** 2})
+    for j in range(2):
+        part = frame[12 * j : 12 * (j + 1)].reset_index(drop=True)
+        part.to_csv(tmp_path / f"part{j}.csv")
+    frame.to_csv(tmp_path / "other.csv")
+    parts = [tmp_path / "part0.csv", tmp_path / "part1.csv"]
+    views = read_views([parts, tmp_path / "other.csv"]).views
+    assert views.feature_names == (("a",), ("a",))
+    assert views.mask.all()
+
+
+def test_an_export_of_pandas_is_joined_by_the_ids_and_not_by_its_counter(tmp_path, rng):
+    ids = np.array([f"P{i:03d}" for i in range(50)])
+    data = make_views(50, (5, 4), 3, separation=10, random_state=0)
+    for name, X in zip(("a", "b"), data.Xs):
+        order = rng.permutation(50)
+        frame = pd.DataFrame(
+            X[order], columns=[f"{name}{j}" for j in range(X.shape[1])]
+        )
+        frame.insert(0, "Patient ID", ids[order])
+        frame.to_csv(tmp_path / f"{name}.csv")
+    for given in (None, "Patient ID"):
+        files = read_views([tmp_path / "a.csv", tmp_path / "b.csv"], id_columns=given)
+        assert files.views.n_features == (5, 4)
+        truth = dict(zip(ids, data.y))
+        labels = AnchorBridge(3, random_state=0).fit_predict(files.views)
+        classes = [truth[i] for i in files.views.sample_ids]
+        assert adjusted_rand(classes, labels) == 1
+        assert any("only counts rows" in note for note in files.notes)
+
+
+def test_near_misses_are_a_warning_and_joined_when_asked(save):
+    ids = [f"p{i:02d}" for i in range(12)]
+    one = save("one.csv", rows(*ids))
+    two = save("two.csv", rows(*ids[:6], *(i.upper() for i in ids[6:]), columns="c"))
+    files = read_views([one, two])
+    assert files.views.n_samples == 18
+    (text,) = files.warnings
+    assert text.startswith("6 ids would match in another file if case were ignored")
+    assert "--match-ids loose" in text
+    loose = read_views([one, two], match_ids="loose")
+    assert loose.views.sample_ids.tolist() == ids
+    assert loose.views.mask.all() and loose.warnings == ()
+
+
+def test_ids_are_renamed_by_a_table_first(save):
+    one = save("one.csv", rows("p", "q"))
+    two = save("two.csv", rows("A", "B", columns="c"))
+    table = save("ids.csv", "old,new\nA,p\nB,q\n")
+    views = read_views([one, two], id_map=table).views
+    assert views.sample_ids.tolist() == ["p", "q"]
+
+
+def test_metadata_are_joined_by_the_column_that_matches(save):
+    ids = [f"p{i:02d}" for i in range(12)]
+    one = save("one.csv", rows(*ids))
+    lines = [f"{j},N{99 - j},{i},{j % 2}" for j, i in enumerate(reversed(ids))]
+    known = save("known.csv", "\n".join([",name,case code,kind", *lines, ""]))
+    metadata = read_views([one], metadata=known).metadata
+    assert metadata["kind"].tolist() == [(11 - j) % 2 for j in range(12)]
+    assert set(metadata) == {"name", "kind"}
 
 
 def test_sparse_files_are_joined_without_becoming_dense(tmp_path, save):

@@ -94,7 +94,7 @@ def test_run_json_names_files_by_checksum_and_lists_what_was_written(study):
 
 def test_text_columns_and_metadata_reach_the_report(study):
     run = study[3]
-    assert {"sex", "kind"} <= set(run.to_report().metadata)
+    assert {"kind"} <= set(run.to_report().metadata)
 
 
 def test_a_hostile_column_name_stays_text_in_every_page(study):

@@ -18,7 +18,7 @@ def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     paths, _ = write_study(folder)
     preparation = Preparation(
-        impute=True, scale={"rna": "standard"}, top_variance={"protein": 4}
+        empty_cells="mean", scale={"rna": "standard"}, top_variance={"protein": 4}
     )
     run = cluster(InputFiles(paths, preparation=preparation), n_clusters=3, n_refits=0)
     return paths, run, run.save(folder / "out", report=False)["model.imvc"]

@@ -15,7 +15,9 @@ import typer
 if TYPE_CHECKING:
     from imvc.workflow import BlockFiles, InputFiles
 
-KINDS = "CSV, TSV (.gz, ...), Parquet, Feather, .npy, .npz, .mat, .mtx, .h5ad, .h5mu"
+KINDS = (
+    "CSV, TSV (.gz, ...), Excel, Parquet, Feather, .npy, .npz, .mat, .mtx, .h5ad, .h5mu"
+)
 
 
 def complete_method(incomplete: str) -> list[str]:
@@ -47,12 +49,10 @@ Set = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed.")]
-Files = Annotated[
-    list[Path],
+Files = Annotated[  # --rows may stand for all of them
+    list[Path] | None,
     typer.Argument(
-        metavar="FILES",
-        help=f"One file per view, joined by sample id: {KINDS}.",
-        show_default=False,
+        metavar="FILES", help=f"One file per view, joined by sample id: {KINDS}."
     ),
 ]
 Id = Annotated[
@@ -60,9 +60,9 @@ Id = Annotated[
     typer.Option(
         "--id",
         metavar="COLUMN",
-        help="Column of sample ids, or VIEW=COLUMN (repeat it). Otherwise a first "
-        "column named like ids or not at all, or the first text column whose values "
-        "all differ.",
+        help="Column of sample ids, or VIEW=COLUMN (repeat it); @row: rows of all files "
+        "are the same samples in the same order. Otherwise the column whose values are "
+        "in the other files too, is named like ids, or is text that never repeats.",
     ),
 ]
 Name = Annotated[
@@ -87,24 +87,113 @@ Layer = Annotated[
 ]
 
 
+MatchIds = Annotated[
+    str,
+    typer.Option(
+        metavar="exact|loose",
+        help="loose also joins ids that differ only in case, spaces, leading zeros, "
+        "or what all ids of a file begin or end with.",
+    ),
+]
+IdMap = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Table of two columns, old and new sample ids."),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Sheet of workbooks (or BOOK.xlsx::NAME as the file); all: each is a "
+        "view.",
+    ),
+]
+
+
 @dataclass(frozen=True)
-class InputOptions:
-    """How files of views are read and their columns prepared."""
+class LayoutOptions:
+    """Where samples and views are in files."""
 
     id: Id = None
     name: Name = None
+    match_ids: MatchIds = "exact"
+    id_map: IdMap = None
+    rows: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Files that are rows of one view, such as batches of patients, or "
+            "VIEW=A,B,... (repeat it).",
+        ),
+    ] = None
+    sheet: Sheet = None
+    transpose: Transpose = None
+    layer: Layer = None
+
+    def layout(self, files: Sequence[Path]) -> dict[str, Any]:
+        """Where samples and views are in the files: all that new samples need."""
+        stacked = [_stacked(text) for text in self.rows or ()]
+        if not files and not stacked:
+            raise ValueError("no files are given; name one file per view.")
+        known = [*files, *(Path(path) for _, parts in stacked for path in parts)]
+        return {
+            "paths": [*map(os.fspath, files), *(parts for _, parts in stacked)],
+            "id_columns": _id_columns(self.id, known, self.name),
+            "names": _view_names(self.name, files, [name for name, _ in stacked]),
+            "match_ids": self.match_ids,
+            "id_map": None if self.id_map is None else os.fspath(self.id_map),
+            "transpose": _all_or_some(self.transpose),
+            "layer": self.layer,
+            "sheet": self.sheet,
+        }
+
+
+@dataclass(frozen=True)
+class InputOptions(LayoutOptions):
+    """How files of views are read and their columns prepared."""
+
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VIEW=COLUMN", help="Leave this column out (repeat it)."),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VIEW=COLUMN",
+            help="Use only the columns of this view that are named so (repeat it).",
+        ),
+    ] = None
+    as_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="COLUMN=KIND",
+            help="Read a column as number, category, ordinal, date or metadata; "
+            "VIEW=COLUMN=KIND for one view (repeat it).",
+        ),
+    ] = None
+    ordinal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=A,B,...",
+            help="A column with ordered values, from low to high (repeat it).",
+        ),
+    ] = None
     non_numeric: Annotated[
         str,
         typer.Option(
-            metavar="drop|onehot|error", help="What to do with columns that are text."
+            metavar="use|drop|error",
+            help="Text columns: use them as categories, ranks or dates, keep them as "
+            "metadata only, or refuse them.",
         ),
-    ] = "drop"
-    impute: Annotated[
-        bool,
+    ] = "use"
+    empty_cells: Annotated[
+        str,
         typer.Option(
-            "--impute", help="Fill empty cells of a present row with column means."
+            metavar="fill|mean|error",
+            help="Empty cells of a row that is there: fill them from the rest of the "
+            "row, by column means, or refuse them.",
         ),
-    ] = False
+    ] = "fill"
     log1p: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,23 +214,34 @@ class InputOptions:
             help="Keep the N columns of largest variance, or VIEW=N (repeat it).",
         ),
     ] = None
-    transpose: Transpose = None
-    layer: Layer = None
 
     def input_files(
-        self, files: Sequence[Path], metadata: Path | None = None
+        self,
+        files: Sequence[Path],
+        metadata: Path | None = None,
+        describing: Sequence[str] = (),
     ) -> "InputFiles":
-        """The files of a command, to be read at once."""
-        if not files:
-            raise ValueError("no files are given; name one file per view.")
-        from imvc.io import Preparation
+        """The files of a command; columns named in `describing` are no features."""
+        from imvc.io import ColumnOptions, Preparation
         from imvc.workflow import InputFiles
 
         return InputFiles(
             **self.layout(files),
-            non_numeric=self.non_numeric,
+            columns=ColumnOptions(
+                kinds=_by_column(self.as_, "--as COLUMN=KIND"),
+                ordinals={
+                    column: values.split(",")
+                    for column, values in _by_column(
+                        self.ordinal, "--ordinal COLUMN=A,B,..."
+                    ).items()
+                },
+                drop=_columns_of_views(self.drop, "--drop"),
+                keep=_columns_of_views(self.keep, "--keep"),
+                metadata=tuple(describing),
+                text=self.non_numeric,
+            ),
             preparation=Preparation(
-                impute=self.impute,
+                empty_cells=self.empty_cells,
                 log1p=_all_or_some(self.log1p),
                 scale=_for_all_or_each(self.scale, "--scale"),
                 top_variance=_for_all_or_each(
@@ -149,17 +249,8 @@ class InputOptions:
                 ),
             ),
             metadata=None if metadata is None else os.fspath(metadata),
+            guard=True,
         )
-
-    def layout(self, files: Sequence[Path]) -> dict[str, Any]:
-        """Where samples and views are in the files: all that new samples need."""
-        return {
-            "paths": [os.fspath(path) for path in files],
-            "id_columns": _id_columns(self.id, files, self.name),
-            "names": _names_of(self.name, files),
-            "transpose": _all_or_some(self.transpose),
-            "layer": self.layer,
-        }
 
 
 @dataclass(frozen=True)
@@ -307,6 +398,49 @@ def _names_of(name: Sequence[str] | None, files: Sequence[Path]) -> list[str] | 
             f"per file, in their order."
         )
     return list(name) if name else None
+
+
+def _view_names(
+    name: Sequence[str] | None, files: Sequence[Path], stacked: Sequence[str]
+) -> list[str | None] | None:
+    """The names of the views: of the files, then of the views of several files."""
+    own = _names_of(name, files)
+    if own is None and not any(stacked):
+        return None
+    return [*(own or [None] * len(files)), *(name or None for name in stacked)]
+
+
+def _stacked(text: str) -> tuple[str, list[str]]:
+    """Name, which may be empty, and files of ``--rows VIEW=A,B``."""
+    name, sign, rest = text.partition("=")
+    if not sign or Path(text.split(",")[0]).exists():
+        name, rest = "", text
+    paths = [path.strip() for path in rest.split(",") if path.strip()]
+    if len(paths) < 2:
+        raise ValueError(f"--rows {text!r} must name two files or more: A,B,...")
+    return name, paths
+
+
+def _by_column(texts: Sequence[str] | None, option: str) -> dict[str, str]:
+    """``COLUMN=VALUE`` texts as a dict; a column may have an equals sign in it."""
+    found = {}
+    for text in texts or ():
+        column, sign, value = text.rpartition("=")
+        if not sign or not column or not value:
+            raise ValueError(f"{option.split()[0]} {text!r} must be {option}.")
+        found[column] = value
+    return found
+
+
+def _columns_of_views(texts: Sequence[str] | None, option: str) -> dict[str, list[str]]:
+    """``VIEW=COLUMN`` texts as columns by view."""
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        view, sign, column = text.partition("=")
+        if not sign or not view or not column:
+            raise ValueError(f"{option} {text!r} must be VIEW=COLUMN.")
+        found.setdefault(view, []).append(column)
+    return found
 
 
 def _id_columns(

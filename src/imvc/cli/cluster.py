@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from imvc.cli._options import (
-    KINDS,
     BlockOptions,
+    Files,
     InputOptions,
     Json,
     Method,
@@ -35,7 +35,8 @@ _BESIDE_FROM = {
 }
 _ONLY_OUT_OF_CORE = {"memory_budget", "mask", "work_dir", "result_format"}
 _NOT_OUT_OF_CORE = {
-    *("non_numeric", "impute", "log1p", "scale", "top_variance", "transpose"),
+    *("match_ids", "id_map", "rows", "sheet", "drop", "keep", "as_", "ordinal"),
+    *("non_numeric", "empty_cells", "log1p", "scale", "top_variance", "transpose"),
     *("layer", "metadata", "refits"),
 }
 
@@ -43,13 +44,7 @@ _NOT_OUT_OF_CORE = {
 def cluster(
     *,
     context: typer.Context,
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="FILES",
-            help=f"One file per view, joined by sample id: {KINDS}.",
-        ),
-    ] = None,
+    files: Files = None,
     clusters: Annotated[
         int | None,
         typer.Option(

@@ -27,7 +27,7 @@ EXAMPLES = (
 
 def compare(
     *,
-    files: Files,
+    files: Files = None,
     clusters: Annotated[
         int,
         typer.Option(
@@ -71,7 +71,7 @@ def compare(
     """
     from imvc.workflow import compare_methods, read_classes
 
-    source = inputs.input_files(files)
+    source = inputs.input_files(files or ())
     with stage_progress(quiet) as progress:
         found = compare_methods(
             source,

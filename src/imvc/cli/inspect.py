@@ -19,7 +19,7 @@ EXAMPLES = (
 
 def inspect(
     *,
-    files: Files,
+    files: Files = None,
     inputs: InputOptions,
     svg: Annotated[
         Path | None,
@@ -36,7 +36,7 @@ def inspect(
     from imvc._files import atomic_write
     from imvc.workflow import inspect_source
 
-    source = inputs.input_files(files)
+    source = inputs.input_files(files or ())
     with stage_progress(quiet) as progress:
         found, notes = inspect_source(source, progress=progress)
     if svg is not None:

@@ -5,16 +5,7 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._options import (
-    Files,
-    Id,
-    InputOptions,
-    Json,
-    Layer,
-    Name,
-    Quiet,
-    Transpose,
-)
+from imvc.cli._options import Files, Json, LayoutOptions, Quiet
 from imvc.cli._printing import print_json
 from imvc.cli._progress_bars import stage_progress
 
@@ -26,11 +17,12 @@ EXAMPLES = (
 
 
 def predict(
+    *,
     model: Annotated[
         Path,
         typer.Argument(metavar="MODEL", help="A model.imvc of imvc cluster."),
     ],
-    files: Files,
+    files: Files = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -40,24 +32,21 @@ def predict(
             help="Write the labels here, .csv or .parquet. Otherwise CSV on stdout.",
         ),
     ] = None,
-    id: Id = None,
-    name: Name = None,
-    transpose: Transpose = None,
-    layer: Layer = None,
+    layout: LayoutOptions,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Put new samples into the clusters of a saved model.
 
     Files are matched with the views of the model by name (--name, or the file's own
-    name); views may be absent. Columns are prepared exactly as they were for the model.
+    name); views may be absent. Columns are read and prepared exactly as they were for
+    the model; other columns are ignored, and some may be absent.
     """
     from imvc import workflow
 
-    options = InputOptions(id=id, name=name, transpose=transpose, layer=layer)
-    layout = options.layout(files)
+    options = layout.layout(files or ())
     with stage_progress(quiet) as progress:
-        found = workflow.predict(model, **layout, progress=progress)
+        found = workflow.predict(model, **options, guard=True, progress=progress)
     if output is not None:
         found.save(output)
     if json:

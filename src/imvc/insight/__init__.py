@@ -8,10 +8,17 @@ from imvc.insight._explain import (
     ViewAgreement,
     explain,
 )
-from imvc.insight._inspect import Inspection, PatternCount, ViewSummary, inspect
+from imvc.insight._inspect import (
+    ColumnSummary,
+    Inspection,
+    PatternCount,
+    ViewSummary,
+    inspect,
+)
 
 __all__ = [
     "ClusterSummary",
+    "ColumnSummary",
     "Confidence",
     "Explanation",
     "FeatureEffect",

@@ -65,6 +65,30 @@ class PatternCount:
     count: int
 
 
+@dataclass(frozen=True)
+class ColumnSummary:
+    """How a column of a file was read.
+
+    Parameters
+    ----------
+    view, column : str
+        Many columns of numbers share one entry, "first ... last".
+    kind, why : str
+    n_empty, n_rows : int
+        Cells without a value, of the rows that hold anything.
+    n_columns : int
+        Columns that the entry stands for.
+    """
+
+    view: str
+    column: str
+    kind: str
+    why: str
+    n_empty: int
+    n_rows: int
+    n_columns: int = 1
+
+
 @dataclass(frozen=True, eq=False)
 class Inspection:
     """What `inspect` found. Its ``str`` is a text for the terminal.
@@ -81,6 +105,8 @@ class Inspection:
         How the tables matched, where they were joined by id.
     warnings : tuple of str
         Plain sentences about what may spoil a clustering.
+    columns : tuple of ColumnSummary
+        How the columns were read, where the views came from files.
     """
 
     n_samples: int
@@ -89,6 +115,7 @@ class Inspection:
     overlap: np.ndarray
     join: JoinReport | None
     warnings: tuple[str, ...]
+    columns: tuple[ColumnSummary, ...] = ()
 
     @property
     def n_complete(self) -> int:

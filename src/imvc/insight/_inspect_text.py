@@ -16,6 +16,7 @@ _PATTERNS = 12  # rows of the picture
 _NAME = 24  # characters of a name in the tables
 _BAR = 30
 _HEADING = 10  # characters of a view's name over its dots
+_COLUMNS = 30  # columns that are listed
 _DOTS = 40  # views up to which dots are drawn
 
 
@@ -38,6 +39,8 @@ def inspection_text(found: Inspection) -> str:
         parts.append(_overlap_table(found))
     if found.join is not None:
         parts.append(_join_table(found))
+    if found.columns:
+        parts.append(_column_table(found))
     parts.append(_warning_list(found))
     return "\n\n".join(parts)
 
@@ -142,6 +145,21 @@ def _join_table(found: Inspection) -> str:
         f"{join.in_all} of them in all"
     )
     return f"{head}\n{aligned(lines)}"
+
+
+def _column_table(found: Inspection) -> str:
+    """How each column was read and why; plain numbers come after the others."""
+    rows = sorted(
+        found.columns, key=lambda c: (c.kind == "number", -c.n_empty / max(1, c.n_rows))
+    )
+    lines = [["view", "column", "read as", "empty", "why"]]
+    for c in rows[:_COLUMNS]:
+        name = f"{c.column} ({c.n_columns})" if c.n_columns > 1 else c.column
+        share = f"{100 * c.n_empty / max(1, c.n_rows):.0f} %" if c.n_empty else "-"
+        lines.append([cut(c.view, 12), cut(name, _NAME), c.kind, share, cut(c.why, 30)])
+    table = "how columns were read\n" + aligned(lines, left=(0, 1, 2, 4))
+    more = sum(c.n_columns for c in rows[_COLUMNS:])
+    return f"{table}\nand {more} more columns (--json lists all)" if more else table
 
 
 def _warning_list(found: Inspection) -> str:

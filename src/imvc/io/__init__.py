@@ -14,16 +14,19 @@ in `_table_columns`. What can be read by blocks of rows also has a `RowReader`, 
 and are themselves imported by `_read_file` once it is known to be there.
 """
 
+from imvc.io._column_options import ColumnOptions
 from imvc.io._errors import InputError
-from imvc.io._file_table import FileTable
+from imvc.io._file_table import FileTable, file_of
 from imvc.io._output_folder import OutputFolder
 from imvc.io._parquet import has_parquet
 from imvc.io._prepare import FittedPreparation, Preparation
+from imvc.io._prepare_view import column_table
 from imvc.io._read_file import read_file, read_metadata
 from imvc.io._read_views import ViewFiles, read_views
 from imvc.io._write_rows import check_format, take_rows, write_labels
 
 __all__ = [
+    "ColumnOptions",
     "FileTable",
     "FittedPreparation",
     "InputError",
@@ -31,6 +34,8 @@ __all__ = [
     "Preparation",
     "ViewFiles",
     "check_format",
+    "column_table",
+    "file_of",
     "has_parquet",
     "read_file",
     "read_metadata",

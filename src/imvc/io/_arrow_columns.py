@@ -1,7 +1,5 @@
 """Tables with typed columns, as pyarrow reads them, and which column holds the ids."""
 
-import difflib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from imvc.io._dialect import NUMBER
 from imvc.io._errors import input_error, shown
-from imvc.io._file_table import Request
-
-_INDEX_NAMES = frozenset(
-    "id ids index key sample samples sampleid samplename barcode barcodes cell cells "
-    "cellid patient patients patientid subject subjects subjectid participant "
-    "participantid donor donorid case caseid rownames row name names".split()
-)
+from imvc.io._id_columns import IdCandidate, counts_rows
+from imvc.io._id_names import is_index_name
 
 
 @dataclass
@@ -31,7 +23,6 @@ class ArrowColumns:
     notes: list[str] = field(default_factory=list)
     index: str | None = None  # the column that the file itself calls its index
     first: str | None = None  # the first column of the file
-    likely_ids: str | None = None  # the same, if it is called like ids
     lines: Callable[[int], int | None] | None = None
     # Of a wide table: the numeric columns, which are then not in `table`.
     block_names: tuple[str, ...] = ()
@@ -45,10 +36,7 @@ class ArrowColumns:
         known = [c for c in stored if c in table.column_names]
         index = known[0] if len(known) == 1 else None
         first = table.column_names[0] if table.num_columns else None
-        likely = None
-        if index is None and first is not None:
-            likely = first if is_index_name(first) else None
-        return cls(table, source, name, index=index, first=first, likely_ids=likely)
+        return cls(table, source, name, index=index, first=first)
 
     @property
     def n_rows(self) -> int:
@@ -84,73 +72,36 @@ def as_text(column: Any) -> Any:
     return column.cast(pa.string())
 
 
-def is_index_name(name: str) -> bool:
-    """Tell whether a first column of this name is meant to hold ids."""
-    plain = re.sub(r"[\s_.-]", "", name.casefold())
-    return plain in _INDEX_NAMES or is_nameless(name)
-
-
-def is_nameless(name: str) -> bool:
-    """No name, or the one that pandas makes up for none."""
-    return name == "" or re.fullmatch(r"Unnamed: \d+", name) is not None
-
-
-def pick_ids(columns: ArrowColumns, request: Request) -> str | None:
-    """The column that holds the ids, with a note if nobody named it."""
-    names = columns.names
-    if request.id_column is not None:
-        if request.id_column not in names:
-            near = difflib.get_close_matches(request.id_column, names, n=1)
-            hint = f"its columns are {shown(names, 5)}."
-            raise input_error(
-                columns.source,
-                f"has no column {request.id_column!r} for the ids; "
-                + (f"did you mean {near[0]!r}?" if near else hint),
+def id_candidates(columns: ArrowColumns) -> tuple[IdCandidate, ...]:
+    """The columns of a table that might hold ids: text, or whole numbers."""
+    found = []
+    for name, column in zip(columns.table.column_names, columns.table.columns):
+        if is_nested(column.type) or not _may_be_ids(columns, name, column):
+            continue
+        text = id_text(column)
+        known = pc.filter(text, pc.not_equal(text, ""))
+        whole = pc.all(pc.match_substring_regex(known, r"^[-+]?\d+$")).as_py()
+        found.append(
+            IdCandidate(
+                name,
+                text.to_numpy(),
+                whole=bool(whole),
+                first=name == columns.first,
+                declared=name == columns.index,
             )
-        return request.id_column
-    if request.id_hint in names:
-        columns.notes.append(f"ids from column {request.id_hint!r}, as in the fit")
-        return request.id_hint
-    chosen = columns.index or _guess_ids(columns)
-    if chosen is None:
-        columns.notes.append("no column of ids: rows are taken in their order")
-    else:
-        label = "without a name" if is_nameless(chosen) else repr(chosen)
-        columns.notes.append(f"ids from column {label}")
-    return chosen
+        )
+    return tuple(found)
 
 
-def _guess_ids(columns: ArrowColumns) -> str | None:
-    def n_distinct(name: str) -> int:
-        return pc.count_distinct(id_text(table.column(name)), mode="all").as_py()
-
-    table, likely = columns.table, columns.likely_ids
-    if likely is not None:
-        text = id_text(table.column(likely))
-        # A first column with such a name is taken for ids even where they repeat:
-        # the check of ids will then say so. Fractions are measurements.
-        if is_nameless(likely) or not _has_fractions(text):
-            return likely
-    texts = [
-        name
-        for name, column in zip(table.column_names, table.columns)
-        if name != likely and not (is_numeric(column.type) or is_nested(column.type))
-    ]
-    for name in texts:
-        if n_distinct(name) == columns.n_rows:
-            return name
-    first = texts[0] if texts else None
-    if first is not None and first == columns.first:
-        # Nearly all different: ids with a few repeats rather than a feature.
-        if n_distinct(first) >= 0.9 * columns.n_rows:
-            return first
-    return None
-
-
-def _has_fractions(text: Any) -> bool:
-    numbers = pc.match_substring_regex(text, rf"^{NUMBER}$")
-    whole = pc.match_substring_regex(text, r"^[-+]?\d+$")
-    return bool(pc.all(numbers).as_py()) and not pc.all(whole).as_py()
+def _may_be_ids(columns: ArrowColumns, name: str, column: Any) -> bool:
+    """Leave out what is plainly measured: fractions, and numbers that repeat."""
+    if name in (columns.index, columns.first) or is_index_name(name):
+        return True
+    if not is_numeric(column.type):
+        return True
+    if not pa.types.is_integer(column.type):
+        return False
+    return pc.count_distinct(column, mode="all").as_py() == len(column)
 
 
 def id_text(column: Any) -> Any:
@@ -174,7 +125,7 @@ def drop_blank_rows(columns: ArrowColumns, id_column: str) -> None:
         return
     for name in table.column_names:
         if name != id_column:
-            blank = pc.and_(blank, _is_blank(table.column(name)))
+            blank = pc.and_(blank, is_blank(table.column(name)))
     empty = np.asarray(blank.to_numpy(), dtype=bool)
     if columns.block is not None:
         empty &= np.isnan(columns.block).all(axis=1)
@@ -191,7 +142,56 @@ def drop_blank_rows(columns: ArrowColumns, id_column: str) -> None:
         columns.lines = lambda row: lines(int(kept[row]))
 
 
-def _is_blank(column: Any) -> Any:
+def is_blank(column: Any) -> Any:
+    """Where the cells of a column hold nothing."""
     if pa.types.is_string(column.type):
         return pc.equal(pc.fill_null(pc.utf8_trim_whitespace(column), ""), "")
     return pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
+
+
+def stack_parts(parts: list[ArrowColumns], name: str, source: str) -> ArrowColumns:
+    """The rows of several files of one view, below one another.
+
+    A column that one of them lacks is empty there. Row counters start anew in every
+    file and are left out.
+    """
+    counters = [
+        {column.name for column in id_candidates(part) if counts_rows(column)}
+        for part in parts
+    ]
+    tables = [part.table.drop([*set.intersection(*counters)]) for part in parts]
+    names = dict.fromkeys(c for table in tables for c in table.column_names)
+    notes = [f"{part.source}: {note}" for part in parts for note in part.notes]
+    lacking = {
+        part.source: [c for c in names if c not in table.column_names]
+        for part, table in zip(parts, tables)
+    }
+    for file, absent in lacking.items():
+        if absent:
+            notes.append(f"{file}: lacks {len(absent)} columns: {shown(absent)}")
+    stacked = {c: _stack_column(c, tables) for c in names}
+    return ArrowColumns(
+        pa.table(stacked),
+        source,
+        name,
+        [*notes, f"rows of {len(parts)} files"],
+        index=parts[0].index,
+        first=next(iter(names), None),
+    )
+
+
+def _stack_column(name: str, tables: list[Any]) -> Any:
+    """One column of several tables; as text where their types do not go together."""
+    pieces = [
+        t.column(name) if name in t.column_names else pa.nulls(t.num_rows)
+        for t in tables
+    ]
+    types = {piece.type for piece in pieces if not pa.types.is_null(piece.type)}
+    if len(types) > 1:
+        both = pa.float64() if all(map(is_numeric, types)) else pa.string()
+        cast = as_text if both == pa.string() else lambda piece: piece.cast(both)
+        pieces = [p if pa.types.is_null(p.type) else cast(p) for p in pieces]
+        types = {both}
+    kind = next(iter(types), pa.null())
+    chunks = [chunk for piece in pieces for chunk in getattr(piece, "chunks", [piece])]
+    return pa.chunked_array([chunk.cast(kind) for chunk in chunks], kind)

@@ -1,14 +1,13 @@
-"""Whole files of text, Parquet, Feather (version 2) and Arrow IPC, through pyarrow."""
+"""Whole files of text, sheets, Parquet, Feather (version 2) and Arrow IPC."""
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 
 from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._errors import input_error, reading
+from imvc.io._excel import read_workbook
 from imvc.io._file_bytes import check_size
-from imvc.io._file_table import FileTable, Request
-from imvc.io._table_columns import metadata_from_columns, table_from_columns
+from imvc.io._file_table import WORKBOOKS, Request
 from imvc.io._text import read_text
 
 
@@ -51,18 +50,11 @@ _READERS = {
 }
 
 
-def read_typed_table(kind: str, file: Request) -> FileTable:
-    """A view from a file with typed columns; an unknown `kind` is text."""
-    columns = _READERS.get(kind, read_text)(file)
-    with reading(file.source, "a table"):
-        return table_from_columns(columns, file)
+def read_columns(kind: str, file: Request) -> list[ArrowColumns]:
+    """The columns of a file that has them: of every sheet of a workbook, else of one.
 
-
-def read_typed_metadata(
-    kind: str, file: Request
-) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
-    """As `read_metadata`."""
-    columns = _READERS.get(kind, read_text)(file)
-    with reading(file.source, "a table of metadata"):
-        ids, found = metadata_from_columns(columns, file)
-    return ids, found, [f"{file.source}: {note}" for note in columns.notes]
+    An unknown `kind` is text.
+    """
+    if kind in WORKBOOKS:
+        return read_workbook(file)
+    return [_READERS.get(kind, read_text)(file)]

@@ -109,8 +109,8 @@ def check_table(table: FileTable, lines: Any = None) -> FileTable:
     if d == 0:
         raise input_error(
             table.source,
-            "has no column of numbers; check the separator, or pass "
-            "non_numeric='onehot' (--non-numeric onehot) to use text columns.",
+            "has no column that can be used; check the separator, or say what its "
+            "columns are (--as COLUMN=KIND).",
         )
     if len(table.features) != d:
         raise input_error(
@@ -224,6 +224,7 @@ def transposed(table: FileTable) -> FileTable:
             notes=tuple(notes),
             metadata={},
             id_column=None,
-            onehot={},
+            codes=(),
+            owner=(),
         )
     )

@@ -1,6 +1,5 @@
 """Joining tables and metadata by id, and errors where that cannot be meant."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -56,14 +55,17 @@ def _counts_rows(table: FileTable) -> bool:
     return bool((table.ids.astype(str) == counted).all())
 
 
-def check_overlap(tables: Sequence[FileTable], *, strict: bool) -> list[str]:
-    """Refuse files whose ids match no other file; a note where that is allowed.
+def check_overlap(
+    tables: Sequence[FileTable], *, strict: bool, near_misses: str | None = None
+) -> tuple[list[str], list[str]]:
+    """Refuse files whose ids match no other file; notes and warnings about the rest.
 
     All tables have ids, or none has. Unless `strict`, files may share no sample: new
-    samples need not.
+    samples need not. `near_misses` says which ids would match if they were written the
+    same way.
     """
     if len(tables) < 2 or tables[0].ids is None:
-        return []
+        return [], []
     ids = [set(table.ids.tolist()) for table in tables if table.ids is not None]
     features = [set(table.features) for table in tables]
     rest = [[ids[u] for u in range(len(ids)) if u != v] for v in range(len(ids))]
@@ -74,13 +76,18 @@ def check_overlap(tables: Sequence[FileTable], *, strict: bool) -> list[str]:
             _refuse_wrong_way_round(table, matching, shared)
     alone = [v for v in range(len(ids)) if all(map(ids[v].isdisjoint, rest[v]))]
     if alone and strict:
-        raise _no_overlap(tables, alone[0], set().union(*rest[alone[0]]), features)
+        raise _no_overlap(tables, alone[0], features, near_misses)
     if alone:
         names = ", ".join(tables[v].source for v in alone)
-        return [f"{names}: no sample is in another file"]
-    if all(_counts_rows(table) for table in tables) and len({len(i) for i in ids}) > 1:
-        return ["ids only count rows, and files have different lengths: check --id"]
-    return []
+        return [f"{names}: no sample is in another file"], []
+    if all(_counts_rows(table) for table in tables):
+        sources = ", ".join(table.source for table in tables)
+        return [], [
+            f"The ids of {sources} only count rows, so rows were paired by their "
+            f"position: check that they are the same samples in the same order, or "
+            f"name the columns of ids with --id."
+        ]
+    return [], []
 
 
 def _refuse_wrong_way_round(table: FileTable, matching: set[str], shared: int) -> None:
@@ -97,7 +104,10 @@ def _refuse_wrong_way_round(table: FileTable, matching: set[str], shared: int) -
 
 
 def _no_overlap(
-    tables: Sequence[FileTable], v: int, others: set[str], features: list[set[str]]
+    tables: Sequence[FileTable],
+    v: int,
+    features: list[set[str]],
+    near_misses: str | None,
 ) -> InputError:
     table = tables[v]
     assert table.ids is not None
@@ -117,19 +127,12 @@ def _no_overlap(
                 "in columns, pass transpose=True (--transpose all); else name the id "
                 "column (--id).",
             )
-    alike = {_plain(i) for i in table.ids.tolist()} & {_plain(i) for i in others}
-    if alike:
-        message += (
-            f"; {len(alike)} would match but for case, punctuation or leading zeros: "
-            "write the ids the same way in all files"
-        )
-    else:
-        message += "; name the right id column (--id), or leave the file out"
-    return input_error(table.source, message + ".")
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\W_]", "", text.casefold()).lstrip("0")
+    if near_misses is not None:
+        return input_error(table.source, f"{message}. {near_misses}")
+    return input_error(
+        table.source,
+        f"{message}; name the right id column (--id), or leave the file out.",
+    )
 
 
 def join_tables(tables: Sequence[FileTable]) -> IncompleteViews:

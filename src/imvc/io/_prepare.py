@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
-from imvc.io._errors import input_error
 from imvc.io._file_table import FileTable
+from imvc.io._match_views import match_views
 from imvc.io._prepare_view import (
     ViewPreparation,
     apply_view,
@@ -19,7 +19,7 @@ from imvc.io._prepare_view import (
     view_to_dict,
 )
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -28,29 +28,39 @@ class Preparation:
 
     Parameters
     ----------
-    impute : bool, default False
-        Fill cells that are empty inside a row that is not by the mean of their column.
-        Without it such cells are an error. A row without any number is no error: the
-        sample lacks this view.
+    empty_cells : {"fill", "mean", "error"}, default "fill"
+        What to do about cells that are empty in a row that is not: fill them from the
+        rest of their row by a low-rank model of the view, fill in the mean of their
+        column, or raise. A sparse view gets means. A row without any value is no error:
+        the sample lacks this view.
     log1p : tuple of str or bool, default ()
-        Views of counts to take log(1 + x) of; True for all.
+        Views of counts to take log(1 + x) of; True for all. Of a mixed table only its
+        columns of numbers.
     scale : {"standard", "none"} or mapping of view to these, optional
         "standard": mean 0 and standard deviation 1 over the observed rows. A constant
-        column becomes 0. A sparse view is divided by its deviation and not centred.
+        column becomes 0. A sparse view is divided by its deviation and not centred. A
+        mixed table is always balanced: numbers, ranks and days as here, the indicator
+        of a category divided by the square root of its frequency.
     top_variance : int or mapping of view to int, optional
-        Keep so many columns of largest variance (after log1p), in their order.
+        Keep so many columns of largest variance (after log1p), in their order; not of
+        a mixed table.
 
     Examples
     --------
     ``Preparation(log1p=("rna",), top_variance={"rna": 2000}, scale="standard")``
     """
 
-    impute: bool = False
+    empty_cells: str = "fill"
     log1p: tuple[str, ...] | bool = ()
     scale: str | Mapping[str, str] | None = None
     top_variance: int | Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
+        if self.empty_cells not in ("fill", "mean", "error"):
+            raise ValueError(
+                f"empty_cells={self.empty_cells!r} is unknown; pass 'fill', 'mean' or "
+                "'error' (--empty-cells)."
+            )
         for scale in _values(self.scale):
             if scale not in ("standard", "none", None):
                 raise ValueError(
@@ -69,7 +79,7 @@ class Preparation:
         """What is asked for one view, as arguments of `fit_view`."""
         logged = self.log1p if isinstance(self.log1p, bool) else name in self.log1p
         return {
-            "impute": self.impute,
+            "empty_cells": self.empty_cells,
             "log1p": logged,
             "standard": _of_view(self.scale, name) == "standard",
             "top_variance": _of_view(self.top_variance, name),
@@ -106,17 +116,11 @@ class FittedPreparation:
     ----------
     views : tuple of ViewPreparation
         What was learnt, per view of the fit.
-    impute : bool
-        Whether empty cells are filled.
-    non_numeric : str
-        How text columns were read.
     notes : dict of str to list of str
         What the fit decided, by the name of the view; not kept in files.
     """
 
     views: tuple[ViewPreparation, ...]
-    impute: bool
-    non_numeric: str = "drop"
     notes: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
@@ -124,8 +128,6 @@ class FittedPreparation:
         cls,
         tables: Sequence[FileTable],
         preparation: Preparation | None = None,
-        *,
-        non_numeric: str = "drop",
     ) -> "FittedPreparation":
         """Learn columns, means and scales from the observed cells of `tables`."""
         preparation = preparation or Preparation()
@@ -134,7 +136,7 @@ class FittedPreparation:
         views = tuple(
             fit_view(t, notes[t.name], **preparation.for_view(t.name)) for t in tables
         )
-        return cls(views, preparation.impute, non_numeric, notes)
+        return cls(views, notes)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,8 +157,11 @@ class FittedPreparation:
         list of FileTable
             With the names and the columns of the fit.
         """
-        found = _match_views(self.views, tables)
-        return [apply_view(v, t, self.impute) for v, t in zip(found, tables)]
+        found = match_views(self.views, tables)
+        return [
+            apply_view(view, table if note is None else table.with_notes(note))
+            for (view, note), table in zip(found, tables)
+        ]
 
     def apply_to_training(self, tables: Sequence[FileTable]) -> list[FileTable]:
         """`apply` for the tables of the fit, with the notes of the fit.
@@ -164,17 +169,12 @@ class FittedPreparation:
         Columns that were not kept are no news there.
         """
         noted = [t.with_notes(*self.notes.get(t.name, ())) for t in tables]
-        return [
-            apply_view(v, t, self.impute, tell_extra=False)
-            for v, t in zip(self.views, noted)
-        ]
+        return [apply_view(v, t, tell_extra=False) for v, t in zip(self.views, noted)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in JSON's types."""
         return {
             "format": _FORMAT,
-            "impute": self.impute,
-            "non_numeric": self.non_numeric,
             "views": [view_to_dict(view) for view in self.views],
         }
 
@@ -184,66 +184,12 @@ class FittedPreparation:
         try:
             if d["format"] > _FORMAT:
                 raise ValueError("it is of a newer version; upgrade imvc")
+            if d["format"] < _FORMAT:
+                raise ValueError("it is of an earlier version")
             return cls(
                 views=tuple(view_from_dict(view) for view in d["views"]),
-                impute=bool(d["impute"]),
-                non_numeric=str(d["non_numeric"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(
                 f"the preparation of the model cannot be read ({error})."
             ) from error
-
-
-def _match_views(views: Sequence[Any], tables: Sequence[FileTable]) -> list[Any]:
-    """The view of the fit that each table is.
-
-    By name; what is left, by the features where exactly one free view has them; what
-    is left then, by position if there are as many tables as views.
-    """
-    by_name = {view.name: view for view in views}
-    found = [by_name.get(table.name) for table in tables]
-    _refuse_twins(tables)
-    _match_by_features(views, tables, found)
-    if None in found and len(tables) == len(views):
-        free = {view.name for view in views} - {v.name for v in found if v is not None}
-        for j, view in enumerate(views):
-            if found[j] is None and view.name in free:
-                found[j] = view
-    for table, view in zip(tables, found):
-        if view is None:
-            raise input_error(
-                table.source,
-                f"is none of the views of the model ({', '.join(by_name)}), neither "
-                "by name nor by its columns; give its view with names= (--name).",
-            )
-    return found
-
-
-def _refuse_twins(tables: Sequence[FileTable]) -> None:
-    seen: dict[str, str] = {}
-    for table in tables:
-        if table.name in seen:
-            raise input_error(
-                table.source,
-                f"is called {table.name!r} like {seen[table.name]}; give names= "
-                "(--name).",
-            )
-        seen[table.name] = table.source
-
-
-def _match_by_features(
-    views: Sequence[Any], tables: Sequence[FileTable], found: list[Any]
-) -> None:
-    """Fill in `found` where the columns of a table fit one free view only."""
-    for j, table in enumerate(tables):
-        if found[j] is not None:
-            continue
-        taken = {view.name for view in found if view is not None}
-        has = set(table.features)
-        fits = [v for v in views if v.name not in taken and has.issuperset(v.features)]
-        # Numbered columns fit every narrower view: then the width must be the same.
-        exact = [v for v in fits if len(v.features) == len(table.features)]
-        chosen = exact or fits
-        if len(chosen) == 1:
-            found[j] = chosen[0]

@@ -1,6 +1,6 @@
 """The preparation of one view: learnt from a table, applied to tables."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -9,11 +9,15 @@ import scipy.sparse as sp
 
 from imvc._plain import plain
 from imvc.io._checked_table import first_cell
-from imvc.io._errors import input_error, shown
+from imvc.io._errors import input_error, listed, shown
 from imvc.io._file_table import FileTable
+from imvc.kernels._low_rank import LowRank, fill_rows, fit_low_rank
 from imvc.views import count_nonfinite
 
 _BLOCK_BYTES = 8 * 2**20
+NEARLY_EMPTY, MOSTLY_EMPTY = 0.95, 0.5  # shares of empty cells in a column
+_LISTED = 12  # columns of plain numbers that are listed one by one
+_MOST_ABSENT = 0.5  # share of columns that new samples may lack
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,60 +27,159 @@ class ViewPreparation:
     name: str
     features: tuple[str, ...]
     log1p: bool
-    fill: np.ndarray | None  # means to impute, after log1p
+    fill: LowRank | None  # of empty cells, after log1p; None: they are refused
     center: np.ndarray | None
     scale: np.ndarray | None
-    dropped: tuple[str, ...]  # columns of the training file that hold no number
+    dropped: tuple[str, ...]  # features of the training file that are not used
     id_column: str | None
-    onehot: Mapping[str, tuple[str, ...]]
+    codes: tuple[Any, ...]  # of a mixed table: how its columns are read
+    owner: tuple[int, ...]  # of a mixed table: the code of each feature
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a file that features come from."""
+        return tuple(code.name for code in self.codes) or self.features
+
+    def table_codes(self) -> Sequence[Any]:
+        """How the columns of a table are read; numbers unless the view is mixed."""
+        if self.codes:
+            return self.codes
+        from imvc.io._columns import ColumnCode
+
+        return [ColumnCode(name, "number", "as in the fit") for name in self.features]
+
+    def check_columns(self, source: str, names: Sequence[str]) -> list[str]:
+        """Columns that new samples lack; refused where too many are."""
+        known = set(names)
+        absent = [name for name in self.columns if name not in known]
+        most = 0 if self.fill is None else _MOST_ABSENT * len(self.columns)
+        if len(absent) > most:
+            remedy = (
+                "give a file with the same columns"
+                if self.fill is None
+                else "give a file with at least half of them"
+            )
+            raise input_error(
+                source,
+                f"lacks {len(absent)} of the {len(self.columns)} columns that the "
+                f"model was fitted with as view {self.name!r}: {shown(absent, 5)}; "
+                f"{remedy}.",
+            )
+        return absent
 
 
 def fit_view(
     table: FileTable,
     notes: list[str],
     *,
-    impute: bool,
+    empty_cells: str,
     log1p: bool,
     standard: bool,
     top_variance: int | None,
 ) -> ViewPreparation:
     """Learn what was asked for from a table, and add to the notes what was decided."""
     X = table.values
+    mixed = any(table.codes[j].kind != "number" for j in table.owner)
     if log1p:
-        X = _log1p(X, table)
+        X = _log1p(X, table, _number_features(table))
         notes.append("log(1 + x) taken")
-    needed = impute or standard or top_variance is not None
-    count, mean, variance = _moments(X) if needed else _counts(X)
-    if not count.any():
-        raise input_error(table.source, "holds no number at all; leave it out.")
-    columns = np.flatnonzero(count)
-    empty = [table.features[j] for j in np.flatnonzero(count == 0)]
-    if empty:
-        notes.append(f"left out {len(empty)} columns without a number: {shown(empty)}")
-    columns = _most_variable(columns, variance, top_variance, notes)
-    mean, deviation = mean[columns], np.sqrt(variance[columns])
-    scale = center = None
-    if standard:
-        # A constant column is moved to 0 and not stretched.
-        tiny = np.finfo(X.dtype).eps * np.maximum(np.abs(mean), np.finfo(X.dtype).tiny)
-        scale = np.where(deviation > 10 * tiny, deviation, 1.0)
-        center = None if sp.issparse(X) else mean
-        notes.append(
-            "sparse: divided by the standard deviation, not centred"
-            if center is None
-            else "scaled to mean 0 and standard deviation 1"
-        )
+    columns, dropped = _columns_with_data(X, table, notes)
+    if top_variance is not None and mixed:
+        notes.append("top variance: not of mixed columns, all are kept")
+    elif top_variance is not None:
+        columns = _most_variable(columns, _moments(X)[2], top_variance, notes)
+    if len(columns) < X.shape[1]:
+        X = X[:, columns]
+    owner = tuple(table.owner[j] for j in columns) if mixed else ()
+    center = scale = None
+    if mixed:
+        center, scale = _balanced(X, table, owner, notes)
+    elif standard:
+        center, scale = _standardised(X, notes)
+    used = list(dict.fromkeys(owner))
     return ViewPreparation(
         name=table.name,
         features=tuple(table.features[j] for j in columns),
         log1p=log1p,
-        fill=mean if impute else None,
+        fill=_learn_fill(X, empty_cells, center, scale),
         center=center,
         scale=scale,
-        dropped=tuple(empty),
+        dropped=tuple(dropped),
         id_column=table.id_column,
-        onehot=dict(table.onehot),
+        codes=tuple(table.codes[j] for j in used),
+        owner=tuple(used.index(j) for j in owner),
     )
+
+
+def _number_features(table: FileTable) -> list[int]:
+    """Places of the features that are numbers, not categories, ranks or dates."""
+    if not table.codes:
+        return [*range(len(table.features))]
+    kinds = [table.codes[j].kind for j in table.owner]
+    return [j for j, kind in enumerate(kinds) if kind == "number"]
+
+
+def _columns_with_data(
+    X: Any, table: FileTable, notes: list[str]
+) -> tuple[np.ndarray, list[str]]:
+    """Places of the columns that are used, and names of those with too few numbers.
+
+    The columns of tables were chosen as they were read: only empty ones are left.
+    """
+    n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
+    count, present = _counts(X), int((n_nan < X.shape[1]).sum())
+    if not count.any():
+        raise input_error(table.source, "holds no number at all; leave it out.")
+    least = 0 if table.codes else (1 - NEARLY_EMPTY) * present
+    used = (count > 0) & (count >= least)
+    empty = [table.features[j] for j in np.flatnonzero(count == 0)]
+    scarce = [table.features[j] for j in np.flatnonzero((count > 0) & ~used)]
+    if empty:
+        notes.append(f"left out {len(empty)} columns without a number: {shown(empty)}")
+    if scarce:
+        notes.append(
+            f"left out {len(scarce)} columns with more than {NEARLY_EMPTY:.0%} empty "
+            f"cells: {shown(scarce)}"
+        )
+    return np.flatnonzero(used), empty + scarce
+
+
+def _balanced(
+    X: np.ndarray, table: FileTable, owner: tuple[int, ...], notes: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centres and scales by which no kind of column of a mixed table rules others."""
+    from imvc.io._encode import balance
+
+    kinds = [table.codes[j].kind for j in dict.fromkeys(owner)]
+    listing = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
+    notes.append(f"mixed columns ({listing}), balanced: each weighs about the same")
+    return balance(X, table.codes, owner)
+
+
+def _standardised(X: Any, notes: list[str]) -> tuple[np.ndarray | None, np.ndarray]:
+    _, mean, variance = _moments(X)
+    deviation = np.sqrt(variance)
+    # A constant column is moved to 0 and not stretched.
+    tiny = np.finfo(X.dtype).eps * np.maximum(np.abs(mean), np.finfo(X.dtype).tiny)
+    scale = np.where(deviation > 10 * tiny, deviation, 1.0)
+    if sp.issparse(X):
+        notes.append("sparse: divided by the standard deviation, not centred")
+        return None, scale
+    notes.append("scaled to mean 0 and standard deviation 1")
+    return mean, scale
+
+
+def _learn_fill(
+    X: Any, empty_cells: str, center: np.ndarray | None, scale: np.ndarray | None
+) -> LowRank | None:
+    """How empty cells are filled, also where only new samples will have some."""
+    if empty_cells == "error":
+        return None
+    if empty_cells == "fill" and not sp.issparse(X):
+        return fit_low_rank(X, mean=center, scale=scale)
+    _, mean, variance = _moments(X)
+    d = len(mean)
+    return LowRank(mean, np.ones(d), np.zeros((d, 0)), np.zeros(0))
 
 
 def _most_variable(
@@ -92,7 +195,13 @@ def _most_variable(
     return columns[np.sort(order)]
 
 
-def _log1p(X: Any, table: FileTable) -> Any:
+def _log1p(X: Any, table: FileTable, numbers: list[int]) -> Any:
+    """log(1 + x) of the columns of numbers; the others of a mixed table stay."""
+    if len(numbers) < X.shape[1]:
+        X = X.copy()
+        own = replace(table, features=tuple(table.features[j] for j in numbers))
+        X[:, numbers] = _log1p(X[:, numbers], own, [*range(len(numbers))])
+        return X
     data = X.data if sp.issparse(X) else X
     with np.errstate(invalid="ignore"):
         n_negative = int((data < 0).sum())
@@ -126,15 +235,14 @@ def _moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return _sparse_moments(X) if sp.issparse(X) else _dense_moments(X)
 
 
-def _counts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `_moments`, for those who only need the counts: the rest is zero."""
+def _counts(X: Any) -> np.ndarray:
+    """How many numbers each column has."""
     if sp.issparse(X):
         holes = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
     else:
         n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
         holes = np.isnan(X[n_nan > 0]).sum(axis=0)
-    zeros = np.zeros(X.shape[1])
-    return X.shape[0] - holes, zeros, zeros
+    return X.shape[0] - holes
 
 
 def _dense_moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -165,59 +273,64 @@ def _sparse_moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def apply_view(
-    view: ViewPreparation, table: FileTable, impute: bool, tell_extra: bool = True
+    view: ViewPreparation, table: FileTable, tell_extra: bool = True
 ) -> FileTable:
     """Give a table the columns, fill values and scales of the fit."""
-    X, extra, notes = _select_columns(view, table)
+    absent = view.check_columns(table.source, table.columns)
+    X, extra = _select_columns(view, table)
+    notes, warned = [], []
     if extra and tell_extra:
         notes.append(f"ignored {len(extra)} columns that the fit lacks: {shown(extra)}")
-    table = replace(table, name=view.name, features=view.features, values=X)
+    if absent:
+        warned.append(
+            f"lacks {len(absent)} of the {len(view.columns)} columns of view "
+            f"{view.name!r} ({shown(absent)}): they were filled in from the others."
+        )
+    owner = view.owner
+    table = replace(
+        table,
+        name=view.name,
+        features=view.features,
+        values=X,
+        codes=view.codes if owner else (),
+        owner=owner,
+    )
     if view.log1p:
-        X = _log1p(X, table)
-    X = _fill_holes(X, table, view, impute, notes)
+        X = _log1p(X, table, _number_features(table))
+    X = _fill_holes(X, table, view, notes, warned)
     if view.scale is not None:
         X = _rescale(X, view)
-    return replace(table, values=X, notes=table.notes + tuple(notes))
+    return replace(
+        table,
+        values=X,
+        notes=table.notes + tuple(notes),
+        warnings=table.warnings + tuple(warned),
+    )
 
 
-def _select_columns(
-    view: ViewPreparation, table: FileTable
-) -> tuple[Any, list[str], list[str]]:
-    """The columns of the fit, found by name; what else there is; and notes."""
+def _select_columns(view: ViewPreparation, table: FileTable) -> tuple[Any, list[str]]:
+    """The columns of the fit, found by name, NaN where absent; and what else there is."""
     if table.features == view.features:
-        return table.values, [], []
+        return table.values, []
     place = {feature: j for j, feature in enumerate(table.features)}
-    absent = [feature for feature in view.features if feature not in place]
-    encoded = {f"{c}={v}": c for c, values in view.onehot.items() for v in values}
-    # A category that no new sample has is a column of zeros, not a missing one.
-    unseen = [f for f in absent if encoded.get(f) in table.onehot]
-    lost = [f for f in absent if f not in set(unseen)]
-    if lost:
-        raise input_error(
-            table.source,
-            f"lacks {len(lost)} of the {len(view.features)} columns that the model was "
-            f"fitted with as view {view.name!r}: {shown(lost, 5)}; give a file with "
-            "the same columns.",
-        )
     known = {*view.features, *view.dropped}
     extra = [feature for feature in table.features if feature not in known]
-    if not unseen:
-        return table.values[:, [place[f] for f in view.features]], extra, []
-    X = np.zeros((table.n_rows, len(view.features)), table.values.dtype)
-    for j, feature in enumerate(view.features):
-        if feature in place:
-            X[:, j] = table.values[:, place[feature]]
-        else:
-            # NaN where the cell of the text column is empty.
-            known = table.metadata[encoded[feature]] != np.array(None, dtype=object)
-            X[:, j] = np.where(known, 0.0, np.nan)
-    return X, extra, [f"no sample has {shown(unseen)}"]
+    at = [place.get(feature, -1) for feature in view.features]
+    if -1 not in at:
+        return table.values[:, at], extra
+    X = table.values.toarray() if sp.issparse(table.values) else table.values
+    X = np.column_stack([X, np.full(len(X), np.nan, X.dtype)])
+    return X[:, at], extra  # -1 is the column of NaN
 
 
 def _fill_holes(
-    X: Any, table: FileTable, view: ViewPreparation, impute: bool, notes: list[str]
+    X: Any,
+    table: FileTable,
+    view: ViewPreparation,
+    notes: list[str],
+    warned: list[str],
 ) -> Any:
-    """Impute cells that are empty in rows that are not, or refuse them."""
+    """Fill cells that are empty in rows that are not, or refuse them."""
     n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
     n_absent = int((n_nan == X.shape[1]).sum())
     partly = np.flatnonzero((n_nan > 0) & (n_nan < X.shape[1]))
@@ -225,31 +338,78 @@ def _fill_holes(
         notes.append(f"{n_absent} rows are empty: these samples lack the view")
     if len(partly) == 0:
         return X
-    if not impute or view.fill is None:
+    if view.fill is None:
         row, (_, column) = int(partly[0]), first_cell(X[partly[:1]], np.isnan)
         raise input_error(
             table.source,
-            f"{table.row(row)} has no number in column {table.features[column]!r}, and "
-            f"so have {len(partly)} rows somewhere; pass --impute (impute=True) to "
-            "fill in column means, or empty the whole row if the sample lacks the "
-            "view.",
+            f"{table.row(row)} has no value in column {table.features[column]!r}, and "
+            f"{len(partly)} rows have empty cells; leave out --empty-cells error "
+            "(empty_cells='fill') to fill them, or empty the whole row if the sample "
+            "lacks the view.",
         )
-    notes.append(f"imputed column means into {len(partly)} rows")
-    return _imputed(X, partly, view.fill)
+    _tell_filled(X, partly, X.shape[0] - n_absent, view, notes, warned)
+    return fill_rows(X, view.fill)
 
 
-def _imputed(X: Any, rows: np.ndarray, fill: np.ndarray) -> Any:
-    X = X.copy()
-    if sp.issparse(X):
-        chosen = np.zeros(X.shape[0], dtype=bool)
-        chosen[rows] = True
-        holes = np.isnan(X.data) & np.repeat(chosen, np.diff(X.indptr))
-        X.data[holes] = fill[X.indices[holes]]
-        return X
-    block = X[rows]
-    holes = np.isnan(block)
-    X[rows] = np.where(holes, fill, block)
-    return X
+def _tell_filled(
+    X: Any,
+    partly: np.ndarray,
+    n_present: int,
+    view: ViewPreparation,
+    notes: list[str],
+    warned: list[str],
+) -> None:
+    """Say how much was filled, how, and in which columns most; warn of emptiness."""
+    empty = n_present - _counts(X)
+    by_column: dict[str, int] = {}
+    names = [view.codes[j].name for j in view.owner] or view.features
+    for name, count in zip(names, empty.tolist()):
+        if count > 0:
+            by_column[name] = max(count, by_column.get(name, 0))
+    order = sorted(by_column, key=lambda name: -by_column[name])
+    assert view.fill is not None
+    rank = view.fill.axes.shape[1]
+    how = f"from the rest of their rows (rank {rank})" if rank else "by column means"
+    most = [f"{name!r} ({by_column[name] / n_present:.0%})" for name in order[:3]]
+    notes.append(
+        f"filled {sum(by_column.values())} empty cells in {len(partly)} rows {how}; "
+        f"most in {listed(most, len(order))}"
+    )
+    mostly = [n for n in order if by_column[n] > MOSTLY_EMPTY * n_present]
+    if mostly:
+        warned.append(
+            f"{len(mostly)} columns are more than half empty ({shown(mostly)}): most "
+            f"of what they say is made up; leave them out with --drop "
+            f"{view.name}={mostly[0]}, unless they matter."
+        )
+
+
+def column_table(
+    table: FileTable, view: ViewPreparation
+) -> list[tuple[str, str, str, int, int, int]]:
+    """How columns were read: name, kind, why, empty cells, rows, number of columns.
+
+    Many columns of numbers without an empty cell share one entry.
+    """
+    X = table.values
+    n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
+    present = int((n_nan < X.shape[1]).sum())
+    codes: Any = [(c.name, c.kind, c.why, c.n_empty) for c in table.codes]
+    if not codes:
+        dropped = set(view.dropped)
+        codes = [
+            (name, "left out", "nearly empty", present - count)
+            if name in dropped
+            else (name, "number", "numbers", present - count)
+            for name, count in zip(table.features, _counts(X).tolist())
+        ]
+    plain = [c for c in codes if c[1] == "number" and c[2] == "numbers" and c[3] <= 0]
+    if len(plain) <= _LISTED:
+        return [(*code, present, 1) for code in codes]
+    first, last = plain[0][0], plain[-1][0]
+    rest = [code for code in codes if code not in set(plain)]
+    together = (f"{first} ... {last}", "number", "numbers", 0, present, len(plain))
+    return [together, *((*code, present, 1) for code in rest)]
 
 
 def _rescale(X: Any, view: ViewPreparation) -> Any:
@@ -264,23 +424,38 @@ def _rescale(X: Any, view: ViewPreparation) -> Any:
 
 def view_to_dict(view: ViewPreparation) -> dict[str, Any]:
     found = {field.name: getattr(view, field.name) for field in fields(view)}
+    found["fill"] = None if view.fill is None else view.fill.to_dict()
+    found["codes"] = [code.to_dict() for code in view.codes]
     return plain(found, np.ndarray.tolist)
 
 
 def view_from_dict(d: Mapping[str, Any]) -> ViewPreparation:
     features = tuple(str(f) for f in d["features"])
     arrays = {}
-    for key in ("fill", "center", "scale"):
+    for key in ("center", "scale"):
         array = None if d[key] is None else np.asarray(d[key], dtype=np.float64)
         if array is not None and array.shape != (len(features),):
             raise ValueError(f"{key} does not fit the {len(features)} features")
         arrays[key] = array
+    fill = None if d["fill"] is None else LowRank.from_dict(d["fill"])
+    if fill is not None and len(fill.mean) != len(features):
+        raise ValueError(f"fill does not fit the {len(features)} features")
+    codes: tuple[Any, ...] = ()
+    if d["codes"]:
+        from imvc.io._columns import ColumnCode
+
+        codes = tuple(ColumnCode.from_dict(code) for code in d["codes"])
+    owner = tuple(int(j) for j in d["owner"])
+    if owner and (len(owner) != len(features) or not 0 <= max(owner) < len(codes)):
+        raise ValueError("owner does not fit the columns")
     return ViewPreparation(
         name=str(d["name"]),
         features=features,
         log1p=bool(d["log1p"]),
+        fill=fill,
         dropped=tuple(str(f) for f in d["dropped"]),
         id_column=None if d["id_column"] is None else str(d["id_column"]),
-        onehot={str(c): tuple(map(str, v)) for c, v in d["onehot"].items()},
+        codes=codes,
+        owner=owner,
         **arrays,
     )

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from imvc.io._file_table import FileTable, Request
+from imvc.io._column_options import ColumnOptions
+from imvc.io._file_table import FileTable, Request, file_of
+from imvc.io._ids import choose_ids
 from imvc.io._join_tables import (
     check_overlap,
     gather_metadata,
@@ -16,9 +17,22 @@ from imvc.io._join_tables import (
     join_tables,
     settle_ids,
 )
+from imvc.io._match_ids import apply_id_map, find_matches, read_id_map
+from imvc.io._match_views import match_views
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._read_file import kind_and_stem, read_metadata, read_tables
+from imvc.io._read_file import (
+    as_table,
+    as_table_of_fit,
+    column_names,
+    id_columns_of,
+    kind_and_stem,
+    read_metadata,
+    read_raw,
+)
+from imvc.io._stack import stack_files
 from imvc.views import IncompleteViews, ViewSchema, as_views
+
+_Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +52,8 @@ class ViewFiles:
         What was decided, as "file: note".
     metadata : dict of str to ndarray of object, shape (n_samples,)
         Per sample columns that are no features; None where unknown.
+    warnings : tuple of str
+        What may spoil a clustering: ids that nearly match, columns mostly empty, ...
     """
 
     views: IncompleteViews
@@ -45,44 +61,63 @@ class ViewFiles:
     preparation: FittedPreparation
     notes: tuple[str, ...]
     metadata: dict[str, np.ndarray]
+    warnings: tuple[str, ...] = ()
 
 
 def read_views(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    paths: _Path | Sequence[_Path | Sequence[_Path]],
     *,
     id_columns: str | Mapping[str, str] | Sequence[str | None] | None = None,
     names: Sequence[str | None] | Mapping[str, str] | None = None,
-    non_numeric: str = "drop",
+    columns: ColumnOptions | None = None,
     preparation: Preparation | None = None,
     like: FittedPreparation | None = None,
-    metadata: str | os.PathLike[str] | None = None,
+    metadata: _Path | None = None,
+    match_ids: str = "exact",
+    id_map: _Path | None = None,
     transpose: bool | str | Sequence[str] = (),
     layer: str | None = None,
+    sheet: str | None = None,
+    guard: bool = False,
 ) -> ViewFiles:
     """Read one file per view (or one that holds several) and join them by id.
 
+    The columns of ids are chosen with all files in sight, and rows are never paired by
+    their position unless that is asked for, or no file could have ids (``.npy``).
+
     Parameters
     ----------
-    paths : path-like or sequence of path-like
-        The files; see `read_file` for the kinds.
+    paths : path-like, or sequence of path-like or of sequences of them
+        The files; see `read_file` for the kinds. Several files in a sequence of their
+        own are rows of one view, such as batches of patients.
     id_columns : str, mapping or sequence, optional
         The column of ids: one name for all files, by file or view name, or one per
-        file (None: found by itself).
+        file (None: found by itself). ``"@row"``: rows of all files are the same samples
+        in the same order.
     names : sequence or mapping, optional
         Names of the views: one per file, or by file.
-    non_numeric : {"drop", "onehot", "error"}, default "drop"
-        What to do about text columns; for a prediction, that of the fit.
+    columns : ColumnOptions, optional
+        Which columns are used, and as what; by default all that can be. For a
+        prediction, those of the fit.
     preparation : Preparation, optional
-        What to do to the numbers; by default nothing.
+        What to do to the numbers; by default empty cells are filled.
     like : FittedPreparation, optional
         For a prediction: the preparation of the fit, which is applied instead of
         `preparation`. Views may be absent, and columns may come in another order.
     metadata : path-like, optional
         A CSV, TSV or Parquet file with ids, whose columns describe the samples.
+    match_ids : {"exact", "loose"}, default "exact"
+        "loose" also joins ids that are the same but for leading zeros, case, spaces,
+        Unicode form, a trailing ``.0``, or what all ids of a file begin or end with,
+        where that is unambiguous. "exact" only warns of them.
+    id_map : path-like, optional
+        A table of two columns, old and new ids, by which ids are renamed first.
     transpose : bool, str or sequence of str, optional
         Views (or files) with samples in columns; True for all.
     layer : str, optional
         For .h5ad and .h5mu: what to read instead of ``X``.
+    sheet, guard : str and bool, optional
+        As in `read_file`.
 
     Returns
     -------
@@ -100,50 +135,102 @@ def read_views(
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not files:
         raise ValueError("paths is empty; give at least one file.")
+    if match_ids not in ("exact", "loose"):
+        raise ValueError(
+            f"match_ids={match_ids!r} is unknown; pass 'exact' or 'loose'."
+        )
     asked = _OptionsByFile(files, id_columns, names, transpose, like)
-    mode = like.non_numeric if like is not None else non_numeric
-    tables: list[FileTable] = []
-    for j in range(len(files)):
-        tables += asked.read(j, mode, layer)
-    asked.check_used(tables)
-    tables, notes = settle_ids(_unique_names(tables))
-    notes += check_overlap(tables, strict=like is None)
+    tables = asked.read_tables(
+        columns or ColumnOptions(), layer=layer, sheet=sheet, guard=guard
+    )
+    tables, notes = settle_ids(tables)
+    described = None if metadata is None else _Metadata(metadata, tables)
+    tables, told, warned = _matched(tables, described, match_ids, id_map)
+    near_misses = warned[0] if warned else None
+    more, doubts = check_overlap(tables, strict=like is None, near_misses=near_misses)
+    notes += told + more
+    warned += doubts
     if like is None:
-        fitted = FittedPreparation.fit(tables, preparation, non_numeric=mode)
+        fitted = FittedPreparation.fit(tables, preparation)
         prepared = fitted.apply_to_training(tables)
     else:
         fitted, prepared = like, like.apply(tables)
     joined = join_tables(prepared)
-    columns, more = gather_metadata(prepared, joined.sample_ids), []
-    if metadata is not None:
-        ids, found, told = read_metadata(metadata)
-        own, lacking = join_metadata(
-            str(metadata), ids, found, joined.sample_ids, prepared[0].n_rows
-        )
-        more = told + lacking
+    found = gather_metadata(prepared, joined.sample_ids)
+    if described is not None:
+        own, more = described.joined(joined.sample_ids, prepared[0].n_rows)
+        notes += more
         # What the user gave for the purpose comes before what was found in the files.
-        columns = own | {k: v for k, v in columns.items() if k not in own}
-    kept, dropped = _samples_with_data(joined)
-    views = joined
-    if joined.sample_ids is None:
-        row_numbers = np.arange(joined.n_samples).astype(str).astype(object)
-        views = replace(joined, sample_ids=row_numbers)
-    if dropped:
-        views = views.select(kept)
-        columns = {name: values[kept] for name, values in columns.items()}
+        found = own | {k: v for k, v in found.items() if k not in own}
+    views, found, dropped = _with_data(joined, found)
     schema = None
     if like is not None:
         features = tuple(view.features for view in like.views)
         schema = ViewSchema(like.names, tuple(map(len, features)), features)
-    views = as_views(views, like=schema)
     notes = [f"{t.source}: {note}" for t in prepared for note in t.notes] + notes
+    warned += [f"{t.source}: {text}" for t in prepared for text in t.warnings]
     return ViewFiles(
-        views=views,
+        views=as_views(views, like=schema),
         tables=tuple(tables),
         preparation=fitted,
-        notes=tuple(notes + dropped + more),
-        metadata=columns,
+        notes=tuple(notes + dropped),
+        metadata=found,
+        warnings=tuple(warned),
     )
+
+
+class _Metadata:
+    """A table that describes the samples of some views."""
+
+    def __init__(self, path: _Path, tables: Sequence[FileTable]) -> None:
+        self.source = str(path)
+        known = [table.ids for table in tables if table.ids is not None]
+        samples = np.concatenate(known) if known else None
+        self.ids, self.columns, self.notes = read_metadata(path, samples=samples)
+
+    def joined(
+        self, sample_ids: np.ndarray | None, n: int
+    ) -> tuple[dict[str, np.ndarray], list[str]]:
+        """The columns for every sample, and notes."""
+        columns, lacking = join_metadata(
+            self.source, self.ids, self.columns, sample_ids, n
+        )
+        return columns, self.notes + lacking
+
+
+def _matched(
+    tables: list[FileTable],
+    described: _Metadata | None,
+    match_ids: str,
+    id_map: _Path | None,
+) -> tuple[list[FileTable], list[str], list[str]]:
+    """Tables with the ids by which they are joined, notes and warnings.
+
+    The ids of the metadata are renamed with those of the tables.
+    """
+    notes, warned = [], []
+    with_ids: list[Any] = [table for table in tables if table.ids is not None]
+    if described is not None and described.ids is not None and with_ids:
+        with_ids.append(described)
+    ids = [one.ids for one in with_ids]
+    if id_map is not None:
+        renames, total = read_id_map(id_map), 0
+        for j, one in enumerate(with_ids):
+            ids[j], count = apply_id_map(one.source, ids[j], renames)
+            total += count
+        notes.append(f"{id_map}: renamed {total} ids")
+    matches = find_matches([(one.source, i) for one, i in zip(with_ids, ids)])
+    if match_ids == "loose":
+        ids = matches.renamed
+        if matches.n_joined or matches.n_ambiguous:
+            notes.append(matches.note())
+    elif matches.n_joined:
+        warned.append(matches.warning())
+    renamed = iter(ids)
+    tables = [t if t.ids is None else replace(t, ids=next(renamed)) for t in tables]
+    if described is not None and described.ids is not None and with_ids:
+        described.ids = next(renamed)
+    return tables, notes, warned
 
 
 class _OptionsByFile:
@@ -152,7 +239,11 @@ class _OptionsByFile:
     def __init__(
         self, files: list[Any], ids: Any, names: Any, transpose: Any, like: Any
     ) -> None:
-        self.files = [str(file) for file in files]
+        # Of every view the files that its rows are in.
+        self.parts = [
+            [str(file)] if isinstance(file, str | os.PathLike) else [*map(str, file)]
+            for file in files
+        ]
         self.ids = ids if isinstance(ids, str) else self._one_each(ids, "id_columns")
         self.names = self._one_each(names, "names")
         self.transpose = (transpose,) if isinstance(transpose, str) else transpose
@@ -163,17 +254,20 @@ class _OptionsByFile:
         if value is None or isinstance(value, Mapping):
             return value
         value = [value] if isinstance(value, str) else list(value)
-        if len(value) != len(self.files):
+        if len(value) != len(self.parts):
             raise ValueError(
-                f"{what} has {len(value)} entries for {len(self.files)} files; give "
+                f"{what} has {len(value)} entries for {len(self.parts)} files; give "
                 "one per file."
             )
         return value
 
     def _keys(self, j: int) -> list[str]:
         """Under which a file may be named: as given, its file name, its view name."""
-        path = Path(self.files[j])
-        return [self.files[j], path.name, kind_and_stem(path, self.files[j])[1]]
+        found = []
+        for part in self.parts[j]:
+            path = Request(part).path
+            found += [part, path.name, kind_and_stem(path, part)[1]]
+        return found
 
     def _of(self, value: Any, j: int, extra: Sequence[str] = ()) -> Any:
         if not isinstance(value, Mapping):
@@ -184,29 +278,64 @@ class _OptionsByFile:
                 return value[key]
         return None
 
-    def read(self, j: int, non_numeric: str, layer: str | None) -> list[FileTable]:
-        """The tables of one file."""
-        if not Path(self.files[j]).is_file():  # says what is wrong with the path
-            return read_tables(Request(self.files[j]))
-        name = self._of(self.names, j)
-        extra = [name] if name else []
-        request = Request(
-            self.files[j],
-            name or "",
-            id_column=self._of(self.ids, j, extra),
-            non_numeric=non_numeric,
-            layer=layer,
-            id_hint=self._id_column_of_fit(j, name),
-        )
-        return read_tables(request, self._is_transposed(j, extra))
+    def read_tables(self, options: ColumnOptions, **how: Any) -> list[FileTable]:
+        """The views of all files, with the ids that were chosen for all together.
 
-    def _id_column_of_fit(self, j: int, name: str | None) -> str | None:
+        `how` goes to every `Request`.
+        """
+        views = range(len(self.parts))
+        found = [(raw, j) for j in views for raw in self._read(j, how)]
+        raws = _unique_names([raw for raw, _ in found])
+        self._check_used([raw.name for raw in raws])
+        given = [self._id_of(j) for _, j in found]
+        if self.like is not None:
+            return self._tables_of_fit(raws, given)
+        options.check_names({raw.name: column_names(raw) for raw in raws})
+        chosen = choose_ids([*map(id_columns_of, raws, given)])
+        return [as_table(raw, ids, options) for raw, ids in zip(raws, chosen)]
+
+    def _tables_of_fit(
+        self, raws: list[Any], given: list[str | None]
+    ) -> list[FileTable]:
+        """New samples: the model says which columns there are and how to read them."""
+        matched = match_views(self.like.views, raws)
+        hints = [view.id_column for view, _ in matched]
+        chosen = choose_ids([*map(id_columns_of, raws, given, hints)])
+        tables = []
+        for raw, ids, (view, note) in zip(raws, chosen, matched):
+            table = as_table_of_fit(raw, ids, view)
+            tables.append(table if note is None else table.with_notes(note))
+        return tables
+
+    def _id_of(self, j: int) -> str | None:
+        name = self._of(self.names, j)
+        return self._of(self.ids, j, [name] if name else [])
+
+    def _read(self, j: int, how: Mapping[str, Any]) -> list[Any]:
+        """What is in the files of one view."""
+        name = self._of(self.names, j) or ""
+        transpose = self._is_transposed(j, [name] if name else [])
+        requests = [
+            Request(
+                part,
+                name,
+                id_column=self._id_of(j) if file_of(part).is_file() else None,
+                id_hint=self._id_column_of_fit(j, name),
+                block=len(self.parts[j]) == 1,
+                **how,
+            )
+            for part in self.parts[j]
+        ]
+        found = [read_raw(request, transpose) for request in requests]
+        return found[0] if len(found) == 1 else [stack_files(found, name)]
+
+    def _id_column_of_fit(self, j: int, name: str) -> str | None:
         if self.like is None:
             return None
         by_name = {view.name: view.id_column for view in self.like.views}
         known = {column for column in by_name.values() if column is not None}
         single = known.pop() if len(known) == 1 else None
-        return by_name.get(name or self._keys(j)[2], single)
+        return by_name.get(name, single)
 
     def _is_transposed(self, j: int, extra: list[str]) -> bool:
         if isinstance(self.transpose, bool):
@@ -215,7 +344,7 @@ class _OptionsByFile:
         self._used |= hits
         return bool(hits)
 
-    def check_used(self, tables: Sequence[FileTable]) -> None:
+    def _check_used(self, views: Sequence[str]) -> None:
         """Refuse entries that named no file or view."""
         named = {"id_columns": self.ids, "names": self.names}
         asked = {k: list(v) for k, v in named.items() if isinstance(v, Mapping)}
@@ -226,24 +355,39 @@ class _OptionsByFile:
             if unknown:
                 raise ValueError(
                     f"{what} names {unknown}, which is no file or view; the views are "
-                    f"{[table.name for table in tables]}."
+                    f"{list(views)}."
                 )
 
 
-def _unique_names(tables: list[FileTable]) -> list[FileTable]:
+def _unique_names(raws: list[Any]) -> list[Any]:
     """Number the views that have the name of an earlier one."""
     taken: set[str] = set()
     result = []
-    for table in tables:
-        name, j = table.name, 2
+    for raw in raws:
+        name, j = raw.name, 2
         while name in taken:
-            name, j = f"{table.name}_{j}", j + 1
-        if name != table.name:
-            note = f"called {name!r}, since {table.name!r} is taken"
-            table = replace(table, name=name).with_notes(note)
+            name, j = f"{raw.name}_{j}", j + 1
+        if name != raw.name:
+            note = f"called {name!r}, since {raw.name!r} is taken"
+            raw = replace(raw, name=name, notes=type(raw.notes)([*raw.notes, note]))
         taken.add(name)
-        result.append(table)
+        result.append(raw)
     return result
+
+
+def _with_data(
+    joined: IncompleteViews, columns: dict[str, np.ndarray]
+) -> tuple[IncompleteViews, dict[str, np.ndarray], list[str]]:
+    """Samples that some file has a value for, with ids; a note about the others."""
+    views = joined
+    if joined.sample_ids is None:
+        row_numbers = np.arange(joined.n_samples).astype(str).astype(object)
+        views = replace(joined, sample_ids=row_numbers)
+    kept, dropped = _samples_with_data(joined)
+    if dropped:
+        views = views.select(kept)
+        columns = {name: values[kept] for name, values in columns.items()}
+    return views, columns, dropped
 
 
 def _samples_with_data(views: IncompleteViews) -> tuple[np.ndarray, list[str]]:

@@ -1,10 +1,11 @@
 """From the typed columns of a table to ids, features and metadata.
 
-Text files, Parquet and Feather all come here as pyarrow tables. There are loops over
-columns, never over rows.
+Text files, sheets, Parquet and Feather all come here as pyarrow tables. There are loops
+over columns, never over rows.
 """
 
-from collections.abc import Callable
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,85 +14,165 @@ import pyarrow.compute as pc
 
 from imvc.io._arrow_columns import (
     ArrowColumns,
-    as_text,
     drop_blank_rows,
     id_text,
-    is_nested,
+    is_blank,
     is_numeric,
-    pick_ids,
 )
 from imvc.io._checked_table import check_ids, check_table, refuse_repeats
-from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS, NUMBER
-from imvc.io._errors import input_error, listed
-from imvc.io._file_table import FileTable, Request
+from imvc.io._columns import ColumnCode, classify
+from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS
+from imvc.io._encode import encode, metadata_values
+from imvc.io._errors import input_error
+from imvc.io._file_table import FileTable
+from imvc.io._ids import IdChoice
 
-_MAX_CATEGORIES = 100
+NEARLY_EMPTY = 0.95  # share of empty cells beyond which a column says nothing
+_UNUSED = ("metadata", "left out")
 
 
-def table_from_columns(columns: ArrowColumns, request: Request) -> FileTable:
-    """Tell ids, numbers and text apart, and check the result."""
-    source = columns.source
-    id_column, ids, table = _take_ids(columns, request)
-    lines = columns.lines
-    numbers, texts = _numbers_and_texts(table, columns.likely_ids)
-    values, features = _dense(numbers, columns.n_rows), list(numbers)
-    if columns.block is not None:
-        values = np.hstack([values, columns.block]) if features else columns.block
-        features += columns.block_names
-    onehot: dict[str, tuple[str, ...]] = {}
-    if texts and request.non_numeric == "error":
-        raise input_error(
-            source,
-            f"has {_describe_texts(texts, lines)}; drop them, or pass "
-            "non_numeric='onehot' (--non-numeric onehot).",
+def table_from_columns(
+    columns: ArrowColumns, choice: IdChoice, asked: Mapping[str, Any]
+) -> FileTable:
+    """A view as its columns say; `asked` as `ColumnOptions.for_view` gives it."""
+    ids, table = _take_ids(columns, choice.column)
+    try:
+        codes, notes = classify(
+            table,
+            **asked,
+            counters=choice.counters,
+            present=_present_rows(table, columns.block),
         )
-    if texts and request.non_numeric == "onehot":
-        encoded = {key: _one_hot(text, key, source) for key, text in texts.items()}
-        onehot = {key: kinds for key, (_, kinds) in encoded.items()}
-        values = np.hstack([values, *(block for block, _ in encoded.values())])
-        features += [f"{key}={kind}" for key in onehot for kind in onehot[key]]
-        columns.notes.append(f"one-hot encoded {_describe_texts(texts, lines)}")
-    elif texts:
-        columns.notes.append(f"left out {_describe_texts(texts, lines)}")
-    result = FileTable(
+    except ValueError as error:
+        raise input_error(columns.source, str(error)) from error
+    codes += _block_codes(columns, asked, choice.counters)
+    columns.notes += notes
+    result = _encoded(columns, table, codes, choice.column, ids)
+    metadata = metadata_values(table, codes)
+    return check_table(replace(result, metadata=metadata), columns.lines)
+
+
+def table_like_fit(
+    columns: ArrowColumns, choice: IdChoice, codes: Sequence[ColumnCode]
+) -> FileTable:
+    """New rows, coded as in the fit; columns that the fit lacks describe samples.
+
+    Columns of the fit that are not there are left out, to be filled in later.
+    """
+    ids, table = _take_ids(columns, choice.column)
+    there = set(columns.names)
+    used = [c for c in codes if c.kind not in _UNUSED and c.name in there]
+    result = _encoded(columns, table, used, choice.column, ids)
+    known = {code.name for code in codes} | set(choice.counters)
+    rest = [name for name in table.column_names if name not in known]
+    described = [ColumnCode(name, "metadata", "not of the model") for name in rest]
+    metadata = metadata_values(table.select(rest), described)
+    return check_table(replace(result, metadata=metadata), columns.lines)
+
+
+def metadata_from_columns(
+    columns: ArrowColumns, id_column: str | None, counters: Collection[str] = ()
+) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
+    """Ids and all other columns of a table as metadata, numbers included."""
+    ids, table = _take_ids(columns, id_column)
+    check_ids(columns.source, ids, id_column, columns.lines)
+    names = [name for name in table.column_names if name not in counters]
+    codes = [ColumnCode(name, "metadata", "describes samples") for name in names]
+    return ids, metadata_values(table.select(names), codes)
+
+
+def _take_ids(
+    columns: ArrowColumns, id_column: str | None
+) -> tuple[np.ndarray | None, Any]:
+    """The ids, and the other columns."""
+    refuse_repeats(columns.source, columns.names)
+    if columns.n_rows == 0:
+        raise input_error(columns.source, "has a header and no rows below it.")
+    if id_column is None:
+        return None, columns.table
+    drop_blank_rows(columns, id_column)
+    ids = id_text(columns.table.column(id_column)).to_numpy()
+    return ids, columns.table.drop([id_column])
+
+
+def _present_rows(table: Any, block: np.ndarray | None) -> np.ndarray:
+    """Rows that hold anything: of the others the samples lack this view."""
+    present = np.zeros(table.num_rows if block is None else len(block), dtype=bool)
+    if block is not None:
+        present |= ~np.isnan(block).all(axis=1)
+    for column in table.columns:
+        if present.all():
+            break
+        present |= ~np.asarray(is_blank(column).to_numpy(), dtype=bool)
+    return present
+
+
+def _block_codes(
+    columns: ArrowColumns, asked: Mapping[str, Any], counters: Collection[str]
+) -> list[ColumnCode]:
+    """Codes of the numeric columns of a wide table."""
+    if columns.block is None:
+        return []
+    present = ~np.isnan(columns.block).all(axis=1)
+    n_empty = np.isnan(columns.block[present]).sum(axis=0).tolist()
+    most = NEARLY_EMPTY * present.sum()
+    found = []
+    for name, empty in zip(columns.block_names, n_empty):
+        kind, why = "number", "numbers"
+        kept = asked["keep"]
+        if name in asked["drop"] or (kept is not None and name not in kept):
+            kind, why = "left out", "asked for"
+        elif name in counters:
+            kind, why = "left out", "counts rows"
+        elif empty > most and kept is None:
+            kind, why = "left out", f"{empty / present.sum():.0%} empty"
+        found.append(ColumnCode(name, kind, why, n_empty=empty))
+    return found
+
+
+def _encoded(
+    columns: ArrowColumns,
+    table: Any,
+    codes: Sequence[ColumnCode],
+    id_column: str | None,
+    ids: np.ndarray | None,
+) -> FileTable:
+    """The columns that are used as numbers: those of the table, then of its block."""
+    used = [j for j, code in enumerate(codes) if code.kind not in _UNUSED]
+    own = [j for j in used if codes[j].name in set(table.column_names)]
+    plain = all(
+        codes[j].kind == "number" and is_numeric(table.column(codes[j].name).type)
+        for j in own
+    )
+    if plain:
+        names = [codes[j].name for j in own]
+        values = _dense({name: table.column(name) for name in names}, columns.n_rows)
+        features, owner = names, list(own)
+    else:
+        coded = encode(table, [codes[j] for j in own])
+        values, features = coded.values, list(coded.features)
+        owner = [own[j] for j in coded.owner]
+        columns.notes += coded.notes
+    place = {name: j for j, name in enumerate(columns.block_names)}
+    rest = [j for j in used if codes[j].name in place]
+    if rest and columns.block is not None:
+        block = columns.block
+        if len(rest) < block.shape[1]:
+            block = block[:, [place[codes[j].name] for j in rest]]
+        values = np.hstack([values, block]) if features else block
+        features += [codes[j].name for j in rest]
+        owner += rest
+    return FileTable(
         name=columns.name,
-        source=source,
+        source=columns.source,
         ids=ids,
         values=values,
         features=tuple(features),
         notes=tuple(columns.notes),
-        metadata={key: _as_metadata(text) for key, text in texts.items()},
         id_column=id_column,
-        onehot=onehot,
+        codes=tuple(codes),
+        owner=tuple(owner),
     )
-    return check_table(result, lines)
-
-
-def metadata_from_columns(
-    columns: ArrowColumns, request: Request
-) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
-    """Ids and all other columns of a table as metadata, numbers included."""
-    id_column, ids, table = _take_ids(columns, request)
-    check_ids(columns.source, ids, id_column, columns.lines)
-    return ids, {
-        key: _as_metadata(column)
-        for key, column in zip(table.column_names, table.columns)
-    }
-
-
-def _take_ids(
-    columns: ArrowColumns, request: Request
-) -> tuple[str | None, np.ndarray | None, Any]:
-    """Column of the ids, the ids, and the other columns."""
-    refuse_repeats(columns.source, columns.names)
-    if columns.n_rows == 0:
-        raise input_error(columns.source, "has a header and no rows below it.")
-    id_column = pick_ids(columns, request)
-    if id_column is None:
-        return None, None, columns.table
-    drop_blank_rows(columns, id_column)
-    ids = id_text(columns.table.column(id_column)).to_numpy()
-    return id_column, ids, columns.table.drop([id_column])
 
 
 def numbers_in_text(column: Any, decimal_comma: bool = False) -> Any | None:
@@ -109,20 +190,6 @@ def numbers_in_text(column: Any, decimal_comma: bool = False) -> Any | None:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
         return None
-
-
-def _numbers_and_texts(
-    table: Any, likely: str | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns by name: those that are numbers, and the others."""
-    numbers: dict[str, Any] = {}
-    texts: dict[str, Any] = {}
-    for name, column in zip(table.column_names, table.columns):
-        if name == likely:  # read as text because it could have held ids
-            converted = numbers_in_text(column)
-            column = column if converted is None else converted
-        (numbers if is_numeric(column.type) else texts)[name] = column
-    return numbers, texts
 
 
 def _dense(columns: dict[str, Any], n: int) -> np.ndarray:
@@ -144,62 +211,3 @@ def _dense(columns: dict[str, Any], n: int) -> np.ndarray:
             block[:, j] = column.to_numpy(zero_copy_only=False)
         start += batch.num_rows
     return out
-
-
-def _as_metadata(column: Any) -> np.ndarray:
-    """Objects, None where there is no value; numbers stay numbers."""
-    if is_numeric(column.type) or is_nested(column.type):
-        values = column.to_pylist()
-        if is_nested(column.type):
-            values = [None if value is None else str(value) for value in values]
-        objects = np.empty(len(values), dtype=object)
-        objects[:] = values
-        return objects
-    text = pc.utf8_trim_whitespace(as_text(column))
-    missing = pc.is_in(text, value_set=pa.array(NA_WORDS))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), text).to_numpy()
-
-
-def _one_hot(column: Any, name: str, source: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """0/1 columns of a text column, NaN where it has no value; and its values."""
-    values = _as_metadata(column)
-    known = values != np.array(None, dtype=object)
-    categories, codes = np.unique(values[known].astype(str), return_inverse=True)
-    if len(categories) > _MAX_CATEGORIES:
-        raise input_error(
-            source,
-            f"column {name!r} has {len(categories)} different texts, e.g. "
-            f"{str(categories[0])!r}: too many to one-hot encode (at most "
-            f"{_MAX_CATEGORIES}); drop the column.",
-        )
-    block = np.full((len(values), len(categories)), np.nan)
-    block[known] = codes[:, None] == np.arange(len(categories))
-    return block, tuple(str(c) for c in categories)
-
-
-def _describe_texts(
-    texts: dict[str, Any], lines: Callable[[int], int | None] | None = None
-) -> str:
-    """``2 text columns: 'tissue' (e.g. 'brain'), ...``."""
-    count = f"{len(texts)} text column{'s' if len(texts) > 1 else ''}"
-    parts = [_example(name, column, lines) for name, column in list(texts.items())[:5]]
-    return f"{count}: {listed(parts, len(texts))}"
-
-
-def _example(name: str, column: Any, lines: Callable[[int], int | None] | None) -> str:
-    """A column with an example; with its odd cell if it is numbers but for a few."""
-    if is_nested(column.type):
-        return f"{name!r} ({column.type})"
-    text = pc.utf8_trim_whitespace(pc.fill_null(as_text(column), ""))
-    empty = pc.is_in(text, value_set=pa.array(NA_WORDS))
-    odd = pc.invert(pc.or_(empty, pc.match_substring_regex(text, rf"^{NUMBER}$")))
-    n_odd, n_full = pc.sum(odd).as_py(), len(text) - pc.sum(empty).as_py()
-    row = pc.index(odd, True).as_py()
-    if row < 0:
-        return f"{name!r}"
-    value = text[row].as_py()
-    if 2 * n_odd >= n_full:
-        return f"{name!r} (e.g. {value[:40]!r})"
-    line = lines(row) if lines else None
-    place = f"row {row}" if line is None else f"line {line}"
-    return f"{name!r} (numbers but for {n_odd} cells, first {value[:40]!r} at {place})"

@@ -11,17 +11,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from imvc.io._arrow_columns import ArrowColumns, is_index_name
+from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._checked_table import refuse_repeats
 from imvc.io._dialect import NA_WORDS, WHITESPACE, Dialect, detect_dialect
 from imvc.io._encoding import Text, as_utf8, as_western, single_tabs
 from imvc.io._errors import input_error, reading
 from imvc.io._file_bytes import load_bytes
 from imvc.io._file_table import Request
+from imvc.io._id_names import is_index_name
 from imvc.io._table_columns import numbers_in_text
 from imvc.io._wide import MANY_COLUMNS, read_wide
 
 _BLOCK = 2**20
+_MAY_BE_IDS = 20  # columns that are kept as they are written
 
 
 def read_text(file: Request) -> ArrowColumns:
@@ -30,26 +32,26 @@ def read_text(file: Request) -> ArrowColumns:
     with reading(source, "text"):
         text = as_utf8(load_bytes(file.path, source), source)
         try:
-            return _parse(text, file)
+            return parse_text(text, file)
         except _NotUtf8:
-            return _parse(as_western(text), file)
+            return parse_text(as_western(text), file)
 
 
 class _NotUtf8(Exception):
     """Raised where bytes beyond the head turn out not to be UTF-8."""
 
 
-def _parse(text: Text, file: Request) -> ArrowColumns:
+def parse_text(text: Text, file: Request, separator: str | None = None) -> ArrowColumns:
+    """Read a text that is loaded; a `separator` that is known is not searched for."""
     source = file.source
-    dialect = detect_dialect(text.data, text.start, source)
+    dialect = detect_dialect(text.data, text.start, source, separator)
     if dialect.separator == WHITESPACE:
         text = text._replace(data=single_tabs(text.data[text.start :]), start=0)
         dialect = replace(
             detect_dialect(text.data, 0, source), notes=dialect.notes, separator="\t"
         )
     names = _column_names(dialect, source)
-    likely = names[0] if is_index_name(names[0]) else None
-    as_text = {file.id_column, file.id_hint, likely} & set(names)
+    as_text = _read_as_written(names, dialect, file)
     if dialect.body >= len(text.data):
         raise input_error(source, "has a header and no rows below it.")
 
@@ -62,7 +64,6 @@ def _parse(text: Text, file: Request) -> ArrowColumns:
         file.name,
         [*text.notes, *dialect.notes],
         first=names[0],
-        likely_ids=likely,
         lines=line_of,
     )
     wide = None
@@ -75,6 +76,14 @@ def _parse(text: Text, file: Request) -> ArrowColumns:
     table = _read_body(text.data, dialect, names, as_text, source)
     columns.table = _numbers_where_text(table, as_text, dialect.separator != ",")
     return columns
+
+
+def _read_as_written(names: list[str], dialect: Dialect, file: Request) -> set[str]:
+    """Columns that may hold ids, whose zeros in front would be lost in numbers."""
+    called = [name for name in names if is_index_name(name)][:_MAY_BE_IDS]
+    zeros = [names[j] for j in dialect.zero_led if j < len(names)][:_MAY_BE_IDS]
+    given = {file.id_column, file.id_hint} & set(names)
+    return {*called, *zeros, *(name for name in given if name is not None)}
 
 
 def _numbers_where_text(table: Any, as_text: set[Any], decimal_comma: bool) -> Any:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,12 @@ from imvc.methods import Cost
 from imvc.views import IncompleteViews
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
-from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
+from imvc.workflow._input_files import (
+    BlockFiles,
+    InputFiles,
+    LoadedViews,
+    load_views,
+)
 from imvc.workflow._run_json import RunRecord, read_record
 from imvc.workflow._save import OUT_OF_CORE_NOTE, ResultFolder
 from imvc.workflow._stages import Progress, Stages
@@ -45,9 +51,19 @@ def inspect_source(
     60
     """
     stages = Stages(progress)
+    if isinstance(source, InputFiles):  # an empty cell is counted, not refused
+        prepared = replace(source.preparation, empty_cells="fill")
+        source = replace(source, preparation=prepared)
     loaded = load_views(source, stages, fingerprint=False)
     with stages.run("inspect"):
-        return inspect(loaded.views), loaded.notes
+        return inspect_loaded(loaded), loaded.notes
+
+
+def inspect_loaded(loaded: LoadedViews) -> Inspection:
+    """An inspection with what reading the files has shown."""
+    found = inspect(loaded.views)
+    warned = (*loaded.warnings, *found.warnings)
+    return replace(found, columns=loaded.columns, warnings=warned)
 
 
 def cluster(
@@ -118,7 +134,7 @@ def cluster(
     views = loaded.views
     known = {**loaded.metadata, **_columns(metadata, views.n_samples)}
     with stages.run("inspect"):
-        inspection = inspect(views)
+        inspection = inspect_loaded(loaded)
     for text in inspection.warnings:
         stages.say(f"warning: {text}")
     cost = expected_cost(method, views, model.n_clusters)

@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 
 from imvc._plain import plain
+from imvc.insight import ColumnSummary
 from imvc.io import (
+    ColumnOptions,
     FittedPreparation,
     Preparation,
     ViewFiles,
     check_format,
+    column_table,
+    file_of,
     has_parquet,
     read_views,
 )
@@ -27,60 +31,102 @@ _BLOCK_SUFFIXES = (".zarr", ".npy", ".parquet", ".pq", ".h5ad")
 _RESULT_FORMATS = ("parquet", "zarr", "npy", "csv")
 
 
+_Path = str | os.PathLike[str]
+
+
 @dataclass(frozen=True)
 class InputFiles:
     """Files of views and how to read them; parameters as in `imvc.io.read_views`.
 
     Parameters
     ----------
-    paths : sequence of path-like
+    paths : sequence of path-like, or of sequences of them
+        One file per view; several files in a sequence of their own are rows of one
+        view.
     id_columns : str, mapping or sequence of str, optional
     names : sequence of str, optional
-    non_numeric : {"drop", "onehot", "error"}
+    columns : ColumnOptions
+        Which columns are used, and as what.
     transpose : bool or sequence of str
         Views whose files have samples in columns; True for all.
     preparation : Preparation
     metadata : path-like, optional
         A table with ids and what is known of the samples.
+    match_ids : {"exact", "loose"}
+    id_map : path-like, optional
+        A table of old and new ids.
     layer : str, optional
         For .h5ad and .h5mu: what to read instead of ``X``.
+    sheet : str, optional
+        Of workbooks; "all" for every sheet as a view.
+    guard : bool
+        Whether files that can bring a library down are first read in a process of
+        their own, with limits.
     """
 
-    paths: Sequence[str | os.PathLike[str]]
+    paths: Sequence[_Path | Sequence[_Path]]
     id_columns: str | Mapping[str, str] | Sequence[str | None] | None = None
     names: Sequence[str] | None = None
-    non_numeric: str = "drop"
+    columns: ColumnOptions = field(default_factory=ColumnOptions)
     transpose: bool | Sequence[str] = ()
     preparation: Preparation = field(default_factory=Preparation)
-    metadata: str | os.PathLike[str] | None = None
+    metadata: _Path | None = None
+    match_ids: str = "exact"
+    id_map: _Path | None = None
     layer: str | None = None
+    sheet: str | None = None
+    guard: bool = False
 
     def read(self) -> ViewFiles:
         """Read, prepare and join the files."""
         options = {f.name: getattr(self, f.name) for f in fields(self)}
-        return read_views([Path(path) for path in options.pop("paths")], **options)
+        return read_views(options.pop("paths"), **options)
+
+    def _parts(self) -> list[list[_Path]]:
+        """Of every view the files that its rows are in."""
+        return [
+            [entry] if isinstance(entry, str | os.PathLike) else list(entry)
+            for entry in self.paths
+        ]
 
     def all_paths(self) -> list[Path]:
-        """The files of views and the metadata."""
-        extra = [] if self.metadata is None else [self.metadata]
-        return [Path(path) for path in (*self.paths, *extra)]
+        """The files of views, the table of ids and the metadata."""
+        own = [path for parts in self._parts() for path in parts]
+        extra = [path for path in (self.id_map, self.metadata) if path is not None]
+        return [Path(path) for path in (*own, *extra)]
 
     def to_dict(self) -> dict[str, Any]:
         """The options in JSON's types; without the paths, which `run.json` lists."""
-        options = {**asdict(self), "metadata": self.metadata is not None}
-        del options["paths"]
+        options = {f.name: getattr(self, f.name) for f in fields(self)}
+        del options["paths"], options["guard"]
+        options |= {
+            "parts": [len(parts) for parts in self._parts()],
+            "columns": asdict(self.columns),
+            "preparation": asdict(self.preparation),
+            "metadata": self.metadata is not None,
+            "id_map": self.id_map is not None,
+        }
         return plain(options)
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any], paths: Sequence[Path]):
         """The inverse of `to_dict`, given `all_paths` again."""
-        paths = list(paths)
-        given = {f.name: options[f.name] for f in fields(cls) if f.name != "paths"}
-        given["metadata"] = paths.pop() if options["metadata"] else None
-        asked = dict(options["preparation"])
+        given, rest = dict(options), list(paths)
+        for name in ("metadata", "id_map"):
+            given[name] = rest.pop() if given[name] else None
+        entries: list[Any] = []
+        for count in given.pop("parts"):
+            own, rest = rest[:count], rest[count:]
+            entries.append(own[0] if count == 1 else own)
+        asked = dict(given.pop("preparation"))
         if isinstance(asked.get("log1p"), list):
             asked["log1p"] = tuple(asked["log1p"])
-        return cls(**{**given, "paths": paths, "preparation": Preparation(**asked)})
+        return cls(
+            paths=entries,
+            preparation=Preparation(**asked),
+            columns=ColumnOptions(**given.pop("columns")),
+            **given,
+        )
 
 
 @dataclass(frozen=True)
@@ -222,6 +268,8 @@ class LoadedViews:
     views: IncompleteViews
     preparation: FittedPreparation | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    columns: tuple[ColumnSummary, ...] = ()
     metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprints: tuple[dict[str, Any], ...] = ()
 
@@ -242,15 +290,32 @@ def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> Load
     else:
         return LoadedViews(as_views(source))
     return LoadedViews(
-        found.views, found.preparation, found.notes, found.metadata, marks
+        views=found.views,
+        preparation=found.preparation,
+        notes=found.notes,
+        warnings=found.warnings,
+        columns=_column_table(found),
+        metadata=found.metadata,
+        fingerprints=marks,
+    )
+
+
+def _column_table(found: ViewFiles) -> tuple[ColumnSummary, ...]:
+    """How every column of the tables was read, and why."""
+    return tuple(
+        ColumnSummary(view.name, *entry)
+        for table, view in zip(found.tables, found.preparation.views)
+        for entry in column_table(table, view)
     )
 
 
 def fingerprint_of(path: Path) -> dict[str, Any]:
     """Size and SHA-256 of a file, by which a later run knows it again."""
-    with open(path, "rb") as file:
+    file_path = file_of(path)
+    with open(file_path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
+    size = file_path.stat().st_size
+    return {"path": str(path), "bytes": size, "sha256": digest}
 
 
 def _stem(path: str) -> str:

@@ -1,7 +1,7 @@
 """predict: clusters of new samples, from a model file and new tables."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,8 +31,8 @@ class Prediction:
         Samples whose cluster is doubtful by their margin.
     n_views : ndarray of int64
         Views that each sample was seen in.
-    notes : tuple of str
-        What was decided about the files.
+    notes, warnings : tuple of str
+        What was decided about the files, and what may spoil the result.
     """
 
     ids: np.ndarray
@@ -41,6 +41,7 @@ class Prediction:
     low: np.ndarray
     n_views: np.ndarray
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, np.ndarray]:
         """What is said of every sample, beside its id."""
@@ -66,18 +67,16 @@ class Prediction:
             "id": self.ids.tolist(),
             **{name: column.tolist() for name, column in self.columns().items()},
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
         }
 
 
 def predict(
     model_path: str | os.PathLike[str],
-    paths: Sequence[str | os.PathLike[str]],
+    paths: Sequence[Any],
     *,
-    id_columns: str | Mapping[str, str] | Sequence[str | None] | None = None,
-    names: Sequence[str] | None = None,
-    transpose: bool | Sequence[str] = (),
-    layer: str | None = None,
     progress: Callable[[Progress], None] | None = None,
+    **layout: Any,
 ) -> Prediction:
     """Put the samples of new files into the clusters of a saved model.
 
@@ -88,10 +87,12 @@ def predict(
     paths : sequence of path-like
         Files of views; those that the model knows by other names need `names`. Views
         may be absent.
-    id_columns, names, transpose, layer
-        As in `InputFiles`.
     progress : callable, optional
         Called with a `Progress`.
+    **layout
+        Where samples and views are in the files: ``id_columns``, ``names``,
+        ``transpose``, ``layer``, ``match_ids``, ``id_map``, ``sheet``, ``guard``, as in
+        `InputFiles`.
 
     Returns
     -------
@@ -101,16 +102,11 @@ def predict(
     with stages.run("read"):
         model = load_model(model_path)
         like = _preparation_of(model, model_path)
-        found = read_views(
-            [Path(path) for path in paths],
-            id_columns=id_columns,
-            names=names,
-            transpose=transpose,
-            layer=layer,
-            like=like,
-        )
+        found = read_views(paths, like=like, **layout)
     for note in found.notes:
         stages.say(note)
+    for text in found.warnings:
+        stages.say(f"warning: {text}")
     if getattr(model, "evidence_", None) == "none":
         stages.say(f"there may be no clusters: {model.evidence_reason_}")
     with stages.run("predict"):
@@ -123,6 +119,7 @@ def predict(
         low=trust.low,
         n_views=found.views.mask.sum(axis=1),
         notes=found.notes,
+        warnings=found.warnings,
     )
 
 
