@@ -1,5 +1,7 @@
-"""What carries a clustering: the data before it, its samples and its features."""
+"""What carries a clustering: its data, samples and features; and what it means."""
 
+from imvc.insight._associate import associate
+from imvc.insight._associations import Associations, ColumnAssociation
 from imvc.insight._confidence import Confidence, confidence
 from imvc.insight._explain import (
     ClusterSummary,
@@ -9,16 +11,22 @@ from imvc.insight._explain import (
     explain,
 )
 from imvc.insight._inspect import Inspection, PatternCount, ViewSummary, inspect
+from imvc.insight._survival import Survival, SurvivalCurve
 
 __all__ = [
+    "Associations",
     "ClusterSummary",
+    "ColumnAssociation",
     "Confidence",
     "Explanation",
     "FeatureEffect",
     "Inspection",
     "PatternCount",
+    "Survival",
+    "SurvivalCurve",
     "ViewAgreement",
     "ViewSummary",
+    "associate",
     "confidence",
     "explain",
     "inspect",
