@@ -38,6 +38,8 @@ def clusters_of(rng, n=150, k=3):
         (["a", "b"] * 20, "category"),
         ([f"site {i % 20}" for i in range(60)], "category"),
         ([f"site {i % 21}" for i in range(60)], "text"),
+        ([f"code {i % 300}" for i in range(3000)], "category"),
+        ([f"code {i % 301}" for i in range(3000)], "text"),
         ([f"patient {i}" for i in range(30)], "text"),
         ([f"patient {i}" for i in range(12)], "category"),
         (["2020-01-01", "2021-12-31"], "date"),

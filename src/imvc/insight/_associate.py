@@ -63,7 +63,8 @@ def associate(
     ============  ==========================================  =======================
 
     Few whole numbers (up to 12 different ones) are categories; so are booleans. Text
-    has more than 12 different values and fewer than three samples each on average.
+    has more than 12 different values and fewer than three samples each on average, or
+    more than 300 different values.
     Cramer's V is called small from 0.1, medium from 0.3 and large from 0.5, each
     divided by the root of the smaller number of rows or columns less one (Cohen's w);
     epsilon squared from 0.01, 0.06 and 0.14; below it is negligible. V is not

@@ -15,6 +15,7 @@ Kind = Literal["number", "category", "date", "text", "constant"]
 
 FEW = 12  # so many different values are categories: whole numbers, or texts
 _REPEATS = 3  # samples per value on average, below which many texts are free text
+_MOST = 300  # different texts, beyond which no picture or test of them says anything
 _WHOLE = 1e15  # whole numbers below it are written without a point
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,7 +32,8 @@ class KnownColumn:
         Numbers: all finite, and more than a few whole ones. Categories: values that
         come back, booleans and up to 12 different whole numbers among them. Dates:
         dates, times, and their texts in ISO form. Text: more than 12 different values
-        that mostly differ: free text and identifiers. Constant: one value, or none.
+        with fewer than three samples each on average, or more than 300: free text and
+        identifiers. Constant: one value, or none.
     values : ndarray of float, shape (n,)
         Numbers, or days since 1970 of dates; NaN where unknown. Empty for others.
     levels : tuple of str
@@ -75,7 +77,7 @@ def read_column(values: Any) -> KnownColumn:
     kind: Kind = "category"
     if len(counts) < 2:
         kind = "constant"
-    elif len(counts) > max(FEW, n_known / _REPEATS):
+    elif len(counts) > min(max(FEW, n_known / _REPEATS), _MOST):
         kind = "text"
     return KnownColumn(kind, np.empty(0), tuple(levels), codes, n_known)
 
