@@ -11,6 +11,7 @@ from imvc.insight._explain import (
     explain,
 )
 from imvc.insight._inspect import Inspection, PatternCount, ViewSummary, inspect
+from imvc.insight._profiles import FeatureProfile
 from imvc.insight._survival import Survival, SurvivalCurve
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Confidence",
     "Explanation",
     "FeatureEffect",
+    "FeatureProfile",
     "Inspection",
     "PatternCount",
     "Survival",
