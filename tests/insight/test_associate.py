@@ -70,6 +70,30 @@ def test_whole_numbers_among_unknown_ones_are_written_without_a_point():
     assert read_column([10.0, np.nan, 2.0]).levels == ("2", "10")
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, 2.5, None, 7.0],
+        [3, 1, 2, 1],
+        [10.0, np.nan, 2.0],
+        [4, 4],
+        [None, np.nan],
+        list(range(20)),
+        [1e300, 2.0],
+        [-1, 0.0, -0.0],
+    ],
+    ids=str,
+)
+def test_numbers_are_read_as_their_texts_are(values):
+    texts = [None if x is None or x != x else repr(x) for x in values]
+    texts = [None if x is None else x.removesuffix(".0") for x in texts]
+    for form in (values, np.array(values, dtype=float)):
+        one, other = read_column(form), read_column(texts)
+        assert (one.kind, one.n_known) == (other.kind, other.n_known)
+        np.testing.assert_array_equal(one.values, other.values)
+        np.testing.assert_array_equal(one.known, other.known)
+
+
 def test_dates_are_days_whatever_their_form():
     forms = [
         ["1970-01-02", "1970-01-11"],

@@ -1,7 +1,7 @@
 """column_leakage: information that clusters share with a column, and its p value."""
 
 import math
-from itertools import permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -29,8 +29,8 @@ def test_the_p_value_is_that_of_all_permutations():
     site = np.array(list("aabbbbb"))
     observed = adjusted_mutual_info_score(site, labels)
     every = [
-        adjusted_mutual_info_score(site[list(order)], labels)
-        for order in permutations(range(7))
+        adjusted_mutual_info_score(np.isin(np.arange(7), pair), labels)
+        for pair in combinations(range(7), 2)
     ]
     exact = np.mean(np.array(every) >= observed - 1e-12)
     _, p = column_leakage(labels, site, n_permutations=20_000)

@@ -1,6 +1,6 @@
 """What carries a clustering: its data, samples and features; and what it means."""
 
-from imvc.insight._associate import associate
+from imvc.insight._associate import associate, check_survival
 from imvc.insight._associations import Associations, ColumnAssociation
 from imvc.insight._confidence import Confidence, confidence
 from imvc.insight._explain import (
@@ -29,6 +29,7 @@ __all__ = [
     "ViewAgreement",
     "ViewSummary",
     "associate",
+    "check_survival",
     "confidence",
     "explain",
     "inspect",

@@ -1,6 +1,7 @@
 """associate: what the clusters have to do with what is known of the samples."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,12 @@ from scipy.stats import false_discovery_control
 from imvc.insight._associations import Associations, ColumnAssociation
 from imvc.insight._column_kinds import read_column
 from imvc.insight._column_tests import column_association, with_adjusted_p
-from imvc.insight._survival import Survival, survival_by_cluster
+from imvc.insight._survival import (
+    Survival,
+    survival_by_cluster,
+    survival_events,
+    survival_times,
+)
 from imvc.metrics._labels import encode_labels
 
 
@@ -155,13 +161,10 @@ def _survival(
     labels: np.ndarray, columns: dict[str, np.ndarray], asked: tuple[Any, Any]
 ) -> tuple[Survival, dict[str, np.ndarray]]:
     """Survival of the clusters, and the columns that are left."""
-    if isinstance(asked, str) or len(asked) != 2:
-        raise ValueError(f"survival={asked!r} must be (time, event): two columns.")
     names, values = [], []
-    for role, given in zip(("time", "event"), asked):
+    for role, given in zip(("time", "event"), _pair(asked)):
         if isinstance(given, str):
-            check_survival_names((given,), columns)
-            values.append(columns[given])
+            values.append(named_column(given, columns))
         else:
             values.append(np.asarray(given))
             _check_length(f"survival {role}", values[-1], len(labels))
@@ -171,16 +174,27 @@ def _survival(
     return survival_by_cluster(labels, time, event, (time_name, event_name)), rest
 
 
-def check_survival_names(names: tuple[str, ...], columns: Mapping[str, Any]) -> None:
-    """Refuse names that no column of metadata has, naming the nearest."""
-    for name in names:
-        if name not in columns:
-            raise ValueError(_unknown_name(name, list(columns)))
+def _pair(survival: tuple[Any, Any]) -> tuple[Any, Any]:
+    if isinstance(survival, str) or len(survival) != 2:
+        raise ValueError(f"survival={survival!r} must be (time, event): two columns.")
+    return survival
+
+
+def check_survival(survival: tuple[str, str], columns: Mapping[str, Any]) -> None:
+    """Refuse names that no column of metadata has, and columns that are no survival."""
+    time, event = _pair(survival)
+    survival_times(named_column(time, columns), time)
+    survival_events(named_column(event, columns), event)
+
+
+def named_column(name: str, columns: Mapping[str, Any]) -> Any:
+    """The column of metadata that survival names, or an error with the nearest."""
+    if name not in columns:
+        raise ValueError(_unknown_name(name, list(columns)))
+    return columns[name]
 
 
 def _unknown_name(name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
     if not known:
         return (
             f"survival (--survival) names the column {name!r}, but there is no "
@@ -191,8 +205,8 @@ def _unknown_name(name: str, known: list[str]) -> str:
     hint = f"the nearest is {lower[near[0]]!r}" if near else "there is nothing like it"
     return (
         f"survival (--survival) names the column {name!r}, which the metadata do not "
-        f"have; {hint}, of {', '.join(map(repr, known[:10]))}"
-        f"{' and more' if len(known) > 10 else ''}."
+        f"have (features of views are none); {hint}, of "
+        f"{', '.join(map(repr, known[:10]))}{' and more' if len(known) > 10 else ''}."
     )
 
 

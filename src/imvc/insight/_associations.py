@@ -87,6 +87,22 @@ class Associations:
     columns: tuple[ColumnAssociation, ...]
     survival: Survival | None = None
 
+    def sentences(self, most: int = 5) -> tuple[str, ...]:
+        """What to tell first: the strongest differences, or that none was found."""
+        tested = [c for c in self.columns if c.adjusted_p is not None]
+        differ = [
+            c for c in tested if c.adjusted_p is not None and c.adjusted_p < ALPHA
+        ]
+        found = [column.sentence for column in differ[:most]]
+        if tested and not differ:
+            found.append(
+                f"None of the {len(tested)} columns of metadata tested differs between "
+                "the clusters."
+                if len(tested) > 1
+                else tested[0].sentence
+            )
+        return (*found, *([] if self.survival is None else [self.survival.sentence]))
+
     def to_dict(self) -> dict[str, Any]:
         """Everything in the types of JSON; null where a number is not known."""
         return plain(asdict(self), otherwise=lambda _: None)

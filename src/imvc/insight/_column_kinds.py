@@ -17,6 +17,7 @@ FEW = 12  # so many different values are categories: whole numbers, or texts
 _REPEATS = 3  # samples per value on average, below which many texts are free text
 _MOST = 300  # different texts, beyond which no picture or test of them says anything
 _WHOLE = 1e15  # whole numbers below it are written without a point
+_NUMBERS = {int, float, np.float64, np.int64, type(None)}  # a bool is none of them
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
@@ -59,9 +60,37 @@ class KnownColumn:
 def read_column(values: Any) -> KnownColumn:
     """A column of anything, as the kind that it is; unknown: None, NaN, NaT, blank."""
     column = np.asarray(values)
+    if (numbers := _plain_numbers(column)) is not None:
+        return _number_column(numbers)
     if column.dtype.kind == "M":
         column = column.astype("datetime64[us]")  # of nanoseconds objects are integers
-    texts = [text_of(value) for value in column.astype(object)]
+    return _text_column([text_of(value) for value in column.astype(object)])
+
+
+def _plain_numbers(column: np.ndarray) -> np.ndarray | None:
+    """A column of numbers and None as floats; None unless all are, and finite."""
+    if column.dtype == object and set(map(type, column)) <= _NUMBERS:
+        column = column.astype(np.float64)
+    if column.dtype.kind not in "iuf" or np.isinf(column).any():
+        return None
+    return column.astype(np.float64)
+
+
+def _number_column(values: np.ndarray) -> KnownColumn:
+    """The same as by way of texts, in a fraction of the time."""
+    known = ~np.isnan(values)
+    different = np.unique(values[known])
+    if len(different) > 1 and not _few_whole(different.tolist()):
+        return KnownColumn(
+            "number", values, (), np.empty(0, np.int64), int(known.sum())
+        )
+    codes = np.where(known, np.searchsorted(different, values), -1)
+    levels = tuple(str(text_of(number)) for number in different.tolist())
+    kind: Kind = "category" if len(levels) > 1 else "constant"
+    return KnownColumn(kind, np.empty(0), levels, codes, int(known.sum()))
+
+
+def _text_column(texts: list[str | None]) -> KnownColumn:
     counts = Counter(text for text in texts if text is not None)
     n_known = sum(counts.values())
     numbers = _all(_number, counts)

@@ -76,8 +76,8 @@ def encode_patterns(mask: ArrayLike, n_samples: int) -> NDArray[np.int64]:
 
 def is_unknown(value: Any) -> bool:
     """Whether a value of a column says nothing: None, NaN, NaT, NA or blank text."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return True
+    if value is None or isinstance(value, str):
+        return value is None or not value.strip()
     # NaN and NaT differ from themselves; pandas' NA refuses to be compared.
     return str(value) == "<NA>" or bool(value != value)
 
