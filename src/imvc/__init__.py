@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from imvc import report as report
     from imvc import testing as testing
     from imvc import workflow as workflow
+    from imvc.insight import associate as associate
     from imvc.insight import confidence as confidence
     from imvc.insight import explain as explain
     from imvc.insight import inspect as inspect
@@ -30,6 +31,7 @@ _ROOMS = ("datasets", "experiments", "io", "metrics", "report", "testing", "work
 _FROM = {
     "IncompleteViews": "views",
     "as_views": "views",
+    "associate": "insight",
     "compare": "workflow",
     "confidence": "insight",
     "estimate_cost": "methods",

@@ -219,3 +219,50 @@ def test_hard_inputs_give_finite_numbers_without_stray_warnings(case):
         warnings.simplefilter("error")
         found = explain(model, Xs, mask=mask)
     json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_profiles_are_means_of_standardised_columns(fitted, form):
+    model, data = fitted
+    Xs = [np.maximum(X, 0) for X in data.Xs]
+    found = explain(model, [form(X) for X in Xs], mask=data.mask)
+    assert len(found.profiles) == 8 + 6
+    for profile in found.profiles:
+        v, j = int(profile.view[-1]), int(profile.feature[6:-1])
+        seen = data.mask[:, v]
+        x, own = Xs[v][seen, j], model.labels_[seen]
+        z = (x - x.mean()) / x.std(ddof=1)
+        expected = [z[own == c].mean() for c in range(3)]
+        np.testing.assert_allclose(profile.means, expected)
+
+
+def test_features_that_set_the_same_cluster_apart_stand_together(fitted):
+    model, data = fitted
+    profiles = explain(model, data.Xs, mask=data.mask).profiles
+    cluster = [int(np.abs(profile.means).argmax()) for profile in profiles]
+    assert cluster == sorted(cluster)
+    assert len({(profile.view, profile.feature) for profile in profiles}) == 14
+
+
+def test_every_cluster_has_its_share_of_the_strongest_features():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(10), 20)
+    # The first five clusters differ by far more, and in more features.
+    X = rng.normal(size=(200, 60))
+    for c in range(10):
+        X[labels == c, 6 * c : 6 * c + 6] += 20 if c < 5 else 3
+    found = explain(Given(labels), [X]).profiles
+    cluster = [int(np.abs(profile.means).argmax()) for profile in found]
+    np.testing.assert_array_equal(np.bincount(cluster), [3] * 10)
+
+
+def test_a_cluster_that_a_view_never_saw_has_no_mean_there():
+    labels = np.repeat([0, 1, 2], 10)
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    X[labels == 1] += 5
+    mask = np.column_stack([labels < 2, np.ones(30, bool)])
+    found = explain(Given(labels), [X, X], mask=mask)
+    means = [p.means for p in found.profiles if p.view == "view0"]
+    assert means
+    assert np.isnan(means)[:, 2].all()
+    assert not np.isnan(means)[:, :2].any()

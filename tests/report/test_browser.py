@@ -6,6 +6,7 @@ where one of them is absent the tests are skipped and say so.
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from imvc.insight import associate
 from imvc.report import write_cluster_page
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
@@ -62,7 +64,12 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     n = 60
     site = np.array(["north", "south", None] * (n // 3), dtype=object)
-    plain = cluster_report(metadata={"site": site, "age": np.linspace(20, 80, n)})
+    metadata = {
+        "site": site,
+        "age": np.linspace(20, 80, n),
+        "seen on": np.datetime64("2020-01-01") + np.arange(n),
+    }
+    plain = described(cluster_report(metadata=metadata))
     ids = np.array([f"{EVIL[i % 5]}{i}" for i in range(n)], dtype=object)
     hostile = cluster_report(
         n_clusters=12,
@@ -71,16 +78,24 @@ def files(tmp_path_factory):
         title=EVIL[0],
         method=EVIL[2],
         sample_ids=ids,
-        metadata={name: np.roll(ids, 1) for name in EVIL},
+        metadata={name: np.array(EVIL * (n // 5), dtype=object) for name in EVIL},
         parameters=dict.fromkeys(EVIL, EVIL[4]),
         notes=EVIL,
         scores={name: dict.fromkeys(EVIL, 0.5) for name in EVIL},
         citation=EVIL,
     )
+    hostile = described(hostile)
     return {
         "plain": write_cluster_page(plain, folder / "plain.html"),
         "hostile": write_cluster_page(hostile, folder / "hostile.html"),
     }
+
+
+def described(report):
+    """The same with its metadata compared with the clusters, and with survival."""
+    days, events = np.arange(report.n_samples), np.arange(report.n_samples) % 3 > 0
+    found = associate(report.labels, report.metadata, survival=(days, events))
+    return replace(report, associations=found)
 
 
 @pytest.fixture
@@ -325,3 +340,24 @@ def test_printing_uses_the_colours_of_paper_and_comes_back(opened):
     assert not browser.find_elements("css selector", "details.cluster:not([open])")
     browser.execute_script("dispatchEvent(new Event('afterprint'))")
     wait_for(browser, lambda pixels: pixels == dark)
+
+
+def test_dates_are_a_scale_between_dates(opened):
+    browser = opened()
+    choose(browser, "seen on")
+    ends = browser.find_element("css selector", "#legend .ends").text
+    assert ends.split() == ["≤", "2020-01-01", "≥", "2020-02-28"]
+    point_at(browser, 0)
+    assert "seen on: 2020-01-01" in tip(browser)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pictures_of_clusters_have_the_colours_of_the_map(opened, theme):
+    browser = opened(theme=theme)
+    wanted, seen = browser.execute_script(
+        "const style = getComputedStyle(document.documentElement);"
+        "const sign = document.querySelector('#meaning .card .sign');"
+        "return [style.getPropertyValue('--c0').trim(), getComputedStyle(sign).fill];"
+    )
+    parts = [int(wanted[i : i + 2], 16) for i in (1, 3, 5)]
+    assert seen == f"rgb({parts[0]}, {parts[1]}, {parts[2]})"

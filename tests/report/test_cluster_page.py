@@ -381,11 +381,12 @@ def test_a_page_that_fails_leaves_the_old_file(tmp_path):
 def test_ten_thousand_samples_stay_below_six_megabytes():
     n = 10_000
     text = np.array([f"patient {i:032d} of the study" for i in range(n)], dtype=object)
-    metadata = {f"column {j}": np.roll(text, j) for j in range(20)}
+    metadata = {f"column {j}": np.linspace(0, 1, n) ** (j + 1) for j in range(60)}
     report = cluster_report(n, 15, sample_ids=text, metadata=metadata)
     page = cluster_page(report)
     assert len(points_of(page)["ids"]) == n
     assert len(page.encode()) < 6_000_000
+    assert "(too large for this page)" in page
 
 
 def test_metadata_that_does_not_fit_is_named(monkeypatch):
@@ -395,7 +396,7 @@ def test_metadata_that_does_not_fit_is_named(monkeypatch):
             metadata={"wide": np.linspace(0, 1, 60), "slim": np.arange(60) % 2}
         )
     )
-    assert "not offered as colours: wide." in page
+    assert "Not offered as colours: wide (too large for this page)." in page
     assert points_of(page)["columns"][-1]["name"] == "slim"
 
 
@@ -499,8 +500,35 @@ def test_one_wild_number_does_not_stretch_the_scale():
 
 
 def test_of_very_many_levels_the_most_frequent_come_first():
-    values = np.array([*(f"rare {i}" for i in range(60)), "z", "z"], dtype=object)
-    assert metadata_column("note", values)["levels"][0] == "z"
+    rare = [f"rare {i}" for i in range(60)] * 3
+    column = metadata_column("plate", np.array([*rare, None, *"zzzz"], dtype=object))
+    assert column["levels"][:2] == ["z", "rare 0"]
+    assert (column["codes"][0], column["codes"][-5:]) == (1, [-1, 0, 0, 0, 0])
+
+
+def test_free_text_and_identifiers_are_not_offered_as_colours():
+    ids = np.array([f"patient {i}" for i in range(60)], dtype=object)
+    assert metadata_column("patient", ids) is None
+    page = cluster_page(cluster_report(metadata={"patient": ids}))
+    assert "colours: patient (free text or an identifier)." in page
+    assert [c["name"] for c in points_of(page)["columns"]] == [
+        *("Cluster", "Number of views", "Confidence")
+    ]
+
+
+def test_dates_are_a_scale_of_days():
+    days = np.datetime64("2020-01-01") + np.arange(100)
+    column = metadata_column("day", days.astype(str).astype(object))
+    assert (column["kind"], column["dates"]) == ("number", True)
+    assert column["values"][:2] == [18262, 18263]
+
+
+def test_the_kind_of_a_column_is_that_of_all_samples(monkeypatch):
+    monkeypatch.setattr(_point_map, "_DRAWN", 20)
+    # Of the drawn samples alone there would be few different numbers.
+    values = np.where(np.arange(60) < 40, np.arange(60) // 20, np.arange(60))
+    page = cluster_page(cluster_report(metadata={"count": values}))
+    assert points_of(page)["columns"][-1]["kind"] == "number"
 
 
 def test_a_column_without_any_value_is_drawn_as_unknown():

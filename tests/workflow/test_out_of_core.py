@@ -142,6 +142,11 @@ def test_metadata_need_all_samples_in_memory(arrays, tmp_path):
         run(arrays, tmp_path / "out", metadata={"age": [1]})
 
 
+def test_survival_needs_all_samples_in_memory(arrays, tmp_path):
+    with pytest.raises(ValueError, match="survival needs all samples in memory"):
+        run(arrays, tmp_path / "out", survival=("days", "event"))
+
+
 def test_systems_that_do_not_tell_of_memory_leave_it_out(monkeypatch):
     def closed(*_):
         raise FileNotFoundError

@@ -1,5 +1,6 @@
 """``imvc cluster``: labels, embedding, model and report from files of views."""
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +25,7 @@ ORDER = 2
 EXAMPLES = (
     "imvc cluster rna.csv protein.csv clinical.csv -o out",
     "imvc cluster rna.csv protein.csv -k 4 --log1p rna --top-variance rna=2000",
+    "imvc cluster rna.csv protein.csv --metadata patients.csv --survival days,status",
     "imvc cluster study.h5mu -k 6 --method rise --set beta=10 -o out",
     "imvc cluster --from out/run.json -o again",
     "imvc cluster rna.zarr atac.zarr --mask seen.npy -k 20 --out-of-core",
@@ -37,7 +39,7 @@ _ONLY_OUT_OF_CORE = {"memory_budget", "mask", "work_dir", "result_format"}
 _NOT_OUT_OF_CORE = {
     *("match_ids", "id_map", "rows", "sheet", "drop", "keep", "as_", "ordinal"),
     *("non_numeric", "empty_cells", "log1p", "scale", "top_variance", "transpose"),
-    *("layer", "metadata", "refits"),
+    *("layer", "metadata", "survival", "refits"),
 }
 
 
@@ -65,7 +67,16 @@ def cluster(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Table with ids and what is known, to colour the report.",
+            help="Table with ids and what is known: compared with the clusters, and "
+            "to colour the report.",
+        ),
+    ] = None,
+    survival: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME,EVENT",
+            help="Two columns of the metadata: compare survival between the clusters. "
+            "The event is 1 or 0, dead or alive, yes or no.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -125,6 +136,9 @@ def cluster(
     for it: strong, weak (and why), or none. None means that there may be no clusters;
     that is the first thing said, on the terminal, in JSON and in the report.
 
+    What is known of the samples beside their features is compared with the clusters: a
+    test, an effect and a sentence for every column of the metadata.
+
     With --out-of-core, files that do not fit into memory are read by blocks. It writes
     labels, embedding, model.imvc and run.json, but no confidences and no report. A run
     that was killed goes on from its finished stages: give the same command again.
@@ -138,6 +152,7 @@ def cluster(
         source = blocks.block_files(files or (), inputs, quiet)
     elif record is None:
         source = inputs.input_files(files or (), metadata)
+    lasting = _two_columns(survival)
     parameters = parameter_values(set_) | ({"n_jobs": jobs} if jobs else {})
     # The folder is taken first, so that a clash is told before a long fit.
     with (
@@ -157,6 +172,7 @@ def cluster(
                 parameters=parameters,
                 random_state=seed,
                 n_refits=refits,
+                survival=lasting,
                 force=force,
                 folder=folder,
                 progress=progress,
@@ -169,6 +185,19 @@ def cluster(
         _print_document(run, written, output, same)
     else:
         _print_clusters(run, written, same)
+
+
+def _two_columns(text: str | None) -> tuple[str, str] | None:
+    """TIME,EVENT as two names; quotes protect a comma."""
+    if text is None:
+        return None
+    names = [name.strip() for name in next(csv.reader([text]), [])]
+    if len(names) != 2 or not all(names):
+        raise ValueError(
+            f"--survival {text!r} must be TIME,EVENT: the names of two columns of the "
+            f"metadata; put quotes around a name that has a comma."
+        )
+    return names[0], names[1]
 
 
 def _check_together(context: typer.Context) -> None:
@@ -234,6 +263,8 @@ def _print_clusters(run, written, same: bool | None) -> None:
             for c, (row, share) in enumerate(zip(rows, summary["cluster_stability"]))
         ]
     print_table("", head, rows)
+    for sentence in run.associations.sentences() if run.associations else ():
+        print_text(sentence)
     if summary["evidence"] in ("strong", "weak"):
         print_text(run.number_in_words())
     if summary["candidates"]:

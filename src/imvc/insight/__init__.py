@@ -1,5 +1,7 @@
-"""What carries a clustering: the data before it, its samples and its features."""
+"""What carries a clustering: its data, samples and features; and what it means."""
 
+from imvc.insight._associate import associate, check_survival
+from imvc.insight._associations import Associations, ColumnAssociation
 from imvc.insight._confidence import Confidence, confidence
 from imvc.insight._explain import (
     ClusterSummary,
@@ -15,17 +17,26 @@ from imvc.insight._inspect import (
     ViewSummary,
     inspect,
 )
+from imvc.insight._profiles import FeatureProfile
+from imvc.insight._survival import Survival, SurvivalCurve
 
 __all__ = [
+    "Associations",
     "ClusterSummary",
+    "ColumnAssociation",
     "ColumnSummary",
     "Confidence",
     "Explanation",
     "FeatureEffect",
+    "FeatureProfile",
     "Inspection",
     "PatternCount",
+    "Survival",
+    "SurvivalCurve",
     "ViewAgreement",
     "ViewSummary",
+    "associate",
+    "check_survival",
     "confidence",
     "explain",
     "inspect",

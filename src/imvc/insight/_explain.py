@@ -10,6 +10,11 @@ import numpy as np
 from imvc._plain import plain
 from imvc.insight._agreement import view_agreement
 from imvc.insight._fitted import check_same_samples, model_views
+from imvc.insight._profiles import (
+    FeatureProfile,
+    standard_means,
+    strongest_profiles,
+)
 from imvc.insight._view_columns import GroupMoments, feature_name, group_moments
 from imvc.metrics import pattern_leakage
 from imvc.scale import threaded_map
@@ -96,6 +101,9 @@ class Explanation:
         Adjusted mutual information of clusters and missing pattern.
     leakage_warning : str or None
         A sentence where the clusters follow the missing pattern.
+    profiles : tuple of FeatureProfile
+        At most 30 of the strongest features of all clusters and views, with their means
+        in every cluster; those that set the same cluster apart stand together.
     """
 
     clusters: tuple[ClusterSummary, ...]
@@ -103,6 +111,7 @@ class Explanation:
     views: tuple[ViewAgreement, ...]
     pattern_leakage: float
     leakage_warning: str | None
+    profiles: tuple[FeatureProfile, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in the types of JSON."""
@@ -165,18 +174,31 @@ def explain(
     check_same_samples(model, views, "pass the data of the fit")
     labels = np.asarray(model.labels_)
     leakage = pattern_leakage(labels, views.mask)
-    effects = [
-        effect
+    found = [
+        pair
         for v in range(views.n_views)
-        for effect in _effects(views, v, labels, int(n_features))
+        for pair in _effects(views, v, labels, int(n_features))
     ]
+    effects = [effect for effect, _ in found]
     return Explanation(
         clusters=_clusters(views, labels),
         features=tuple(sorted(effects, key=lambda effect: effect.cluster)),
         views=_agreements(model, views, labels),
         pattern_leakage=leakage,
         leakage_warning=_leakage_warning(leakage, views.n_samples),
+        profiles=strongest_profiles(_by_cluster(found)),
     )
+
+
+def _by_cluster(
+    found: list[tuple[FeatureEffect, FeatureProfile]],
+) -> list[list[FeatureProfile]]:
+    """Features of each cluster over all views, the largest effect first."""
+    ranked = sorted(found, key=lambda pair: -abs(pair[0].effect))
+    return [
+        [profile for effect, profile in ranked if effect.cluster == cluster]
+        for cluster in sorted({effect.cluster for effect, _ in found})
+    ]
 
 
 def _clusters(views: IncompleteViews, labels: np.ndarray) -> tuple[ClusterSummary, ...]:
@@ -196,26 +218,30 @@ def _clusters(views: IncompleteViews, labels: np.ndarray) -> tuple[ClusterSummar
 
 def _effects(
     views: IncompleteViews, v: int, labels: np.ndarray, count: int
-) -> Iterator[FeatureEffect]:
-    """The strongest features of every cluster in view `v`."""
+) -> Iterator[tuple[FeatureEffect, FeatureProfile]]:
+    """The strongest features of every cluster in view `v`, with all their means."""
     if count == 0 or len(views.rows(v)) == 0:
         return
     moments = group_moments(views, v, labels, int(labels.max()) + 1)
+    present = np.unique(labels)
     for label, n_inside in enumerate(moments.counts.tolist()):
         if min(n_inside, moments.counts.sum() - n_inside) < _FEWEST:
             continue
         effect, outside = hedges_g(moments, label)
         strongest = np.argsort(-np.abs(effect), kind="stable")[:count]
         for j in strongest[effect[strongest] != 0].tolist():
-            yield FeatureEffect(
-                view=views.names[v],
+            view, feature = views.names[v], feature_name(views, v, j)
+            means = tuple(standard_means(moments, j)[present].tolist())
+            effect_j = FeatureEffect(
+                view=view,
                 cluster=label,
-                feature=feature_name(views, v, j),
+                feature=feature,
                 effect=float(effect[j]),
                 mean_inside=float(moments.means[label, j] * moments.scale[j]),
                 mean_outside=float(outside[j] * moments.scale[j]),
                 n_inside=n_inside,
             )
+            yield effect_j, FeatureProfile(view, feature, means)
 
 
 def hedges_g(moments: GroupMoments, label: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,8 @@ from html import escape
 
 import numpy as np
 
-_WIDTH, _HEIGHT = 560, 260
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 16, 14, 46
+WIDTH, HEIGHT = 560, 260
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 46
 _LABELLED = 16  # points up to which each is labelled
 
 Scale = Callable[[float], float]
@@ -32,14 +32,14 @@ def line_plot(
     x, y = points[:, np.isfinite(points).all(axis=0)]
     x_ticks = _labelled(x, marked)
     y_ticks = ticks(float(min([*reach, *y])), float(max([*reach, *y])))
-    at_x = _scale(x.min(), x.max(), _LEFT + 10, _WIDTH - _RIGHT - 10)
-    at_y = _scale(y_ticks[0], y_ticks[-1], _HEIGHT - _BOTTOM, _TOP)
+    at_x = scale(x.min(), x.max(), LEFT + 10, WIDTH - RIGHT - 10)
+    at_y = scale(y_ticks[0], y_ticks[-1], HEIGHT - BOTTOM, TOP)
     marks = []
     if marked is not None:
         place = at_x(marked)
         marks.append(
-            f'<line class="marked" x1="{place:.1f}" x2="{place:.1f}" y1="{_TOP}" '
-            f'y2="{_HEIGHT - _BOTTOM}"/>'
+            f'<line class="marked" x1="{place:.1f}" x2="{place:.1f}" y1="{TOP}" '
+            f'y2="{HEIGHT - BOTTOM}"/>'
         )
     path = " ".join(f"{at_x(a):.1f},{at_y(b):.1f}" for a, b in zip(x, y))
     marks.append(f'<polyline class="curve" points="{path}"/>')
@@ -49,15 +49,15 @@ def line_plot(
             for a, b in zip(x, y)
         ]
     for value, name in (levels or {}).items():
-        height, right = at_y(value), _WIDTH - _RIGHT
+        height, right = at_y(value), WIDTH - RIGHT
         marks += [
-            f'<line class="level" x1="{_LEFT}" x2="{right}" y1="{height:.1f}" '
+            f'<line class="level" x1="{LEFT}" x2="{right}" y1="{height:.1f}" '
             f'y2="{height:.1f}"/>',
             f'<text class="level" x="{right}" y="{height - 5:.1f}" text-anchor="end">'
             f"{escape(name)}</text>",
         ]
-    axes = _axes(x_ticks, y_ticks, at_x, at_y, x_label, y_label)
-    return _picture(title, axes + marks)
+    frame = axes(x_ticks, y_ticks, at_x, at_y, x_label, y_label)
+    return picture(title, frame + marks)
 
 
 def histogram(
@@ -71,8 +71,8 @@ def histogram(
     """Bars over equal parts of 0 to 1; the hollow foot of each counts flagged ones."""
     y_ticks = ticks(0, max(1, *counts), whole=True)
     x_ticks = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    at_x = _scale(0, 1, _LEFT + 4, _WIDTH - _RIGHT - 10)
-    at_y = _scale(0, y_ticks[-1], _HEIGHT - _BOTTOM, _TOP)
+    at_x = scale(0, 1, LEFT + 4, WIDTH - RIGHT - 10)
+    at_y = scale(0, y_ticks[-1], HEIGHT - BOTTOM, TOP)
     width = at_x(1 / len(counts)) - at_x(0) - 2
     marks = []
     for i, (total, low) in enumerate(zip(counts, flagged)):
@@ -83,8 +83,8 @@ def histogram(
                     f'<rect class="{name}" x="{left:.1f}" y="{at_y(top):.1f}" '
                     f'width="{width:.1f}" height="{at_y(foot) - at_y(top):.1f}"/>'
                 )
-    axes = _axes(x_ticks, y_ticks, at_x, at_y, x_label, y_label)
-    return _picture(title, axes + marks)
+    frame = axes(x_ticks, y_ticks, at_x, at_y, x_label, y_label)
+    return picture(title, frame + marks)
 
 
 def ticks(low: float, high: float, whole: bool = False) -> list[float]:
@@ -109,14 +109,15 @@ def _labelled(x: np.ndarray, marked: float | None) -> list[float]:
     return list(x[np.searchsorted(x, marked) % step :: step])
 
 
-def _scale(low: float, high: float, start: float, end: float) -> Scale:
+def scale(low: float, high: float, start: float, end: float) -> Scale:
+    """From values between `low` and `high` to places between `start` and `end`."""
     span = high - low
     if span == 0:
         return lambda _: (start + end) / 2
     return lambda value: start + (value - low) / span * (end - start)
 
 
-def _axes(
+def axes(
     x_ticks: Sequence[float],
     y_ticks: Sequence[float],
     at_x: Scale,
@@ -124,38 +125,43 @@ def _axes(
     x_label: str,
     y_label: str,
 ) -> list[str]:
-    foot, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    """Grid, ticks and names of two axes."""
+    foot, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     marks = []
     for value in y_ticks:
         y = at_y(value)
         marks += [
-            f'<line class="grid" x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>',
-            f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{_number(value)}</text>",
+            f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>',
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
+            f"{number(value)}</text>",
         ]
     for value in x_ticks:
-        if _LEFT <= at_x(value) <= right:
+        if LEFT <= at_x(value) <= right:
             marks.append(
                 f'<text x="{at_x(value):.1f}" y="{foot + 18}" text-anchor="middle">'
-                f"{_number(value)}</text>"
+                f"{number(value)}</text>"
             )
-    middle = (_TOP + foot) / 2
+    middle = (TOP + foot) / 2
     return [
         *marks,
-        f'<line class="axis" x1="{_LEFT}" x2="{right}" y1="{foot}" y2="{foot}"/>',
-        f'<text x="{(_LEFT + right) / 2}" y="{_HEIGHT - 8}" text-anchor="middle">'
+        f'<line class="axis" x1="{LEFT}" x2="{right}" y1="{foot}" y2="{foot}"/>',
+        f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 8}" text-anchor="middle">'
         f"{escape(x_label)}</text>",
         f'<text x="14" y="{middle}" text-anchor="middle" '
         f'transform="rotate(-90 14 {middle})">{escape(y_label)}</text>',
     ]
 
 
-def _picture(title: str, marks: Sequence[str]) -> str:
+def picture(
+    title: str, marks: Sequence[str], size: tuple[int, int] = (WIDTH, HEIGHT)
+) -> str:
+    """Marks as one picture; the title is for readers who cannot see it."""
     return (
-        f'<svg class="plot" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
+        f'<svg class="plot" role="img" viewBox="0 0 {size[0]} {size[1]}" '
         f'aria-label="{escape(title)}">' + "".join(marks) + "</svg>"
     )
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Four digits, with a true minus sign."""
     return f"{value:.4g}".replace("-", "\u2212")

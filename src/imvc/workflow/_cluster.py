@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from imvc.insight import Confidence, Inspection, confidence, explain, inspect
+from imvc.insight import (
+    Confidence,
+    Inspection,
+    associate,
+    check_survival,
+    confidence,
+    explain,
+    inspect,
+)
 from imvc.methods import Cost
 from imvc.views import IncompleteViews
 from imvc.workflow._cluster_run import ClusterRun
@@ -75,6 +83,7 @@ def cluster(
     random_state: int | None = 0,
     n_refits: int = 4,
     metadata: Mapping[str, Any] | None = None,
+    survival: tuple[str, str] | None = None,
     force: bool = False,
     folder: ResultFolder | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -100,7 +109,11 @@ def cluster(
         Fits with other seeds that tell how stable each sample's cluster is; none for
         `BlockFiles`.
     metadata : mapping of str to array-like, optional
-        Columns of what is known of the samples, in their order, for the report.
+        Columns of what is known of the samples, in their order: to be compared with
+        the clusters (`imvc.associate`), and to colour the report.
+    survival : (time, event), optional
+        Names of two columns of the metadata: survival is compared between the clusters.
+        Not for `BlockFiles`.
     force : bool, default=False
         Try it even where the estimate says that memory will not do; there is no
         estimate for `BlockFiles`.
@@ -127,12 +140,17 @@ def cluster(
     # A wrong request is told before files are read for minutes.
     if isinstance(source, BlockFiles):
         source.check_request(method, parameters or {}, metadata)
+        if survival is not None:
+            raise ValueError("survival needs all samples in memory; leave it out.")
     model = make_model(method, n_clusters, parameters or {}, random_state)
     if isinstance(source, BlockFiles):
         return _cluster_by_blocks(source, model, method, folder, stages)
     loaded = load_views(source, stages)
     views = loaded.views
     known = {**loaded.metadata, **_columns(metadata, views.n_samples)}
+    compared = _not_features(known, views)
+    if survival is not None:
+        check_survival(survival, compared)
     with stages.run("inspect"):
         inspection = inspect_loaded(loaded)
     for text in inspection.warnings:
@@ -146,6 +164,8 @@ def cluster(
         explanation = explain(model, views)
     if explanation.leakage_warning:
         stages.say(f"warning: {explanation.leakage_warning}")
+    with stages.run("associate"):
+        associations = associate(model.labels_, compared, survival=survival)
     return ClusterRun(
         model=model,
         method=method,
@@ -163,6 +183,7 @@ def cluster(
         n_refits=n_refits,
         preparation=loaded.preparation,
         metadata=known,
+        associations=associations,
     )
 
 
@@ -222,6 +243,7 @@ def repeat(
         parameters=parameters,
         random_state=request["random_state"],
         n_refits=request["n_refits"],
+        survival=request["survival"],
         force=force,
         progress=progress,
     )
@@ -292,3 +314,15 @@ def _columns(metadata: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray
                 f"samples; give one value per sample."
             )
     return columns
+
+
+def _not_features(
+    metadata: Mapping[str, np.ndarray], views: IncompleteViews
+) -> dict[str, np.ndarray]:
+    """Columns that no cluster was made from, also not as indicators of their values.
+
+    Clusters differ in their features whether or not they mean anything.
+    """
+    names = {name for own in views.feature_names for name in own or ()}
+    names |= {name[:i] for name in names for i, c in enumerate(name) if c == "="}
+    return {name: column for name, column in metadata.items() if name not in names}

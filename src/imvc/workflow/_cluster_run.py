@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from imvc._plain import plain
-from imvc.insight import Confidence, Explanation, Inspection
+from imvc.insight import Associations, Confidence, Explanation, Inspection
 from imvc.io import FittedPreparation
 from imvc.methods import Cost
 from imvc.methods._registry import METHODS
@@ -36,8 +36,8 @@ _OWN = "this library"  # as the registry names our own method's paper
 class ClusterRun:
     """What `cluster` found: a fitted model and what can be said about its clusters.
 
-    What needs all samples in memory (inspection, confidence, explanation, cost) is None
-    where the files were read by blocks.
+    What needs all samples in memory (inspection, confidence, explanation, associations,
+    cost) is None where the files were read by blocks.
 
     Parameters
     ----------
@@ -64,6 +64,8 @@ class ClusterRun:
         What was done to the files' columns; new files get the same.
     metadata : mapping of str to ndarray
         Columns of what is known of the samples, in their order.
+    associations : Associations
+        How these differ between the clusters, and survival where it was asked for.
     scores : mapping of str to mapping, optional
         Method -> scores, where classes are known.
     work, resumed : UnfinishedRun and tuple of str, optional
@@ -88,6 +90,7 @@ class ClusterRun:
     n_refits: int = 0
     preparation: FittedPreparation | None = None
     metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
+    associations: Associations | None = None
     scores: Mapping[str, Mapping[str, float]] | None = None
     work: UnfinishedRun | None = None
     resumed: tuple[str, ...] = ()
@@ -180,6 +183,8 @@ class ClusterRun:
             summary["low_confidence"] = int(self.confidence.low.sum())
             leakage = self.explanation.pattern_leakage
         summary["pattern_leakage"] = float(leakage)
+        if self.associations is not None:
+            summary |= self.associations.brief()
         if isinstance(self.views, BlockSource):
             summary |= {"blocks": self.views.n_blocks, "resumed": list(self.resumed)}
         return summary
@@ -213,6 +218,7 @@ class ClusterRun:
             inspection=self.inspection,
             explanation=self.explanation,
             metadata=self.metadata,
+            associations=self.associations,
             parameters={
                 name: value
                 for name, value in model.get_params().items()

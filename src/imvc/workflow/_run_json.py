@@ -40,6 +40,7 @@ _REQUEST_KINDS = {
     "random_state": int | None,
     "n_refits": int,
     "parameters": dict,
+    "survival": list | None,
     "not_kept": list,
     "inputs": dict | None,
 }
@@ -103,6 +104,7 @@ def _request(run: "ClusterRun") -> dict[str, Any]:
         "random_state": parameters.pop("random_state", None),
         "n_refits": run.n_refits,
         "parameters": parameters,
+        "survival": _survival(run),
         "not_kept": lost,
         "inputs": None,
     }
@@ -113,6 +115,12 @@ def _request(run: "ClusterRun") -> dict[str, Any]:
     elif run.inputs is not None:
         request["inputs"] = run.inputs.to_dict()
     return request
+
+
+def _survival(run: "ClusterRun") -> list[str] | None:
+    """The two columns that survival was compared by."""
+    found = None if run.associations is None else run.associations.survival
+    return None if found is None else [found.time, found.event]
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,8 @@ class RunRecord:
                 f"{self.path}: tells of an out-of-core run, which --from does not "
                 f"repeat; give its command again with another output folder: {command}"
             )
+        # Runs of older versions were not asked for survival.
+        request = {"survival": None, **request}
         for key, kind in _REQUEST_KINDS.items():
             if key not in request or not isinstance(request[key], kind):
                 raise _altered(self.path, f"request[{key!r}]")

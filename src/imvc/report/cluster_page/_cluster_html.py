@@ -27,6 +27,7 @@ from imvc.report.cluster_page._cluster_words import (
     valley,
     warnings,
 )
+from imvc.report.cluster_page._meaning import heatmap, meaning, p_value
 from imvc.report.cluster_page._point_map import cut, point_data, script_json
 
 _LOWEST = 20  # least certain samples that are listed
@@ -83,11 +84,12 @@ def cluster_page(report: ClusterReport) -> str:
         cut=cut,
         sentence=sentence,
         valley=valley,
+        p_value=p_value,
         number=_number,
         fixed=partial(_number, form=".2f"),
     )
     script = (TEMPLATES / "cluster.js").read_text(encoding="utf-8")
-    points = point_data(report)
+    points, looks = point_data(report), _looks(report)
     imvc_version = report.versions.get("imvc") or version("imvc")
     text = environment.get_template("cluster.html.j2").render(
         report=report,
@@ -99,7 +101,9 @@ def cluster_page(report: ClusterReport) -> str:
         points=points,
         points_json=script_json(points),
         upset=report.inspection.to_svg(),
-        looks=_looks(report),
+        looks=looks,
+        meaning=meaning(report, looks),
+        heatmap=heatmap(report),
         features=_features(report),
         curves=_curves(report),
         convergence=_convergence(report),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from imvc.insight import Confidence, Explanation, Inspection
+from imvc.insight import Associations, Confidence, Explanation, Inspection
 
 DOUBTFUL = 0.75  # a cluster of which less comes back from run to run
 
@@ -60,6 +60,8 @@ class ClusterReport:
         Numbers of clusters worth looking at, named tuples; the first is the one taken.
     cluster_stability : ndarray of shape (n_clusters,), optional
         Share of every cluster that comes back from run to run; NaN where unknown.
+    associations : Associations, optional
+        How the metadata differ between the clusters.
     """
 
     title: str
@@ -85,6 +87,7 @@ class ClusterReport:
     evidence_reason: str | None = None
     candidates: Sequence[Any] | None = None
     cluster_stability: np.ndarray | None = None
+    associations: Associations | None = None
 
     def __post_init__(self) -> None:
         n = self.n_samples

@@ -1,8 +1,7 @@
 """The samples as points of a plane, in the few bytes that a page can carry."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
+from imvc.insight._column_kinds import read_column
 from imvc.report.cluster_page._cluster_report import ClusterReport
 
 _DRAWN = 20_000  # points that a phone still redraws without a pause
@@ -21,7 +21,6 @@ _WIDTH = 50  # principal coordinates that neighbours are sought in
 _GRID = 9_999  # a map is drawn on some hundred pixels, zoomed in on a few thousand
 _TEXT = 100  # characters of an id or a value
 _METADATA_BYTES = 3_000_000
-_FEW_NUMBERS = 12  # so many different whole numbers or fewer are taken for categories
 _COLOURED = 48  # levels with a look of their own: 8 colours times 6 shapes
 
 
@@ -60,7 +59,7 @@ def point_data(report: ClusterReport) -> dict[str, Any]:
 
     ``planes`` are coordinates from 0 to 9999, ``columns`` what points can be coloured
     by, ``views`` the views present, ``low`` the flagged points, ``left_out`` the
-    columns of metadata that did not fit.
+    columns of metadata that are not offered as colours, and why.
     """
     rows = drawn_samples(report.labels, _DRAWN)
     columns, left_out = _columns(report, rows)
@@ -134,7 +133,7 @@ def _plane(name: str, XY: np.ndarray) -> dict[str, Any]:
 def _columns(
     report: ClusterReport, rows: np.ndarray
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Columns to colour by, and the names of those that are too large to carry."""
+    """Columns to colour by, and the names of those that are not offered, and why."""
     labels, codes = np.unique(report.labels, return_inverse=True)
     count = report.mask[rows].sum(axis=1)
     numbers = ["1 view", *(f"{k} views" for k in range(2, report.mask.shape[1] + 1))]
@@ -143,64 +142,43 @@ def _columns(
     columns = [
         _levels("Cluster", names, codes[rows]),
         _levels("Number of views", numbers, count - 1, "ordered"),
-        _numbers("Confidence", report.confidence.score[rows].round(3), (0, 1)),
+        _numbers("Confidence", report.confidence.score.round(3), rows, (0, 1)),
     ]
     left_out, room = [], _METADATA_BYTES
     for name, values in report.metadata.items():
-        column = metadata_column(str(name), np.asarray(values, dtype=object)[rows])
+        column = metadata_column(str(name), values, rows)
+        if column is None:
+            left_out.append(f"{cut(name)} (free text or an identifier)")
+            continue
         room -= (size := len(script_json(column).encode(errors="replace")))
         if room < 0:
             room += size
-            left_out.append(cut(name))
+            left_out.append(f"{cut(name)} (too large for this page)")
         else:
             columns.append(column)
     return columns, left_out
 
 
-def metadata_column(name: str, values: np.ndarray) -> dict[str, Any]:
-    """A column of anything as numbers or as categories, whichever it is.
+def metadata_column(
+    name: str, values: np.ndarray, rows: Any = slice(None)
+) -> dict[str, Any] | None:
+    """What the script colours the drawn rows by: a scale, or levels.
 
-    Numbers are all finite where known and more than a few different ones; a column of
-    few whole numbers (stages, plates) is taken for categories.
+    None of free text and identifiers: hundreds of colours tell nothing.
     """
-    texts = [_text(value) for value in values]
-    counts = Counter(text for text in texts if text is not None)
-    numbers = _as_numbers(counts)
-    if numbers is not None and not _few_whole(numbers.values()):
-        known = [np.nan if text is None else numbers[text] for text in texts]
-        return _numbers(name, np.array(known))
-    if len(counts) > _COLOURED:
-        levels = [text for text, _ in counts.most_common()]
-    elif numbers is not None:
-        levels = sorted(counts, key=numbers.__getitem__)
-    else:
-        levels = sorted(counts)
-    place = {text: i for i, text in enumerate(levels)}
-    codes = [-1 if text is None else place[text] for text in texts]
-    return _levels(name, levels, codes)
-
-
-def _text(value: Any) -> str | None:
-    """The text of a value; None where it is unknown."""
-    # NaN and NaT differ from themselves; pandas' NA refuses to be compared.
-    if value is None or str(value) == "<NA>" or bool(value != value):
+    known = read_column(values)
+    if known.kind == "text":
         return None
-    return str(value).strip() or None
-
-
-def _as_numbers(texts: Iterable[str]) -> dict[str, float] | None:
-    """Texts as finite numbers; None unless all of them are."""
-    try:
-        numbers = {text: float(text) for text in texts}
-    except ValueError:
-        return None
-    finite = all(np.isfinite(number) for number in numbers.values())
-    return numbers if numbers and finite else None
-
-
-def _few_whole(numbers: Iterable[float]) -> bool:
-    different = set(numbers)
-    return len(different) <= _FEW_NUMBERS and all(x == int(x) for x in different)
+    if known.kind in ("number", "date"):
+        column = _numbers(name, known.values, rows)
+        return {**column, "dates": True} if known.kind == "date" else column
+    levels, codes = known.levels, known.codes
+    if len(levels) > _COLOURED:
+        # The script has no look of their own for the last ones.
+        order = np.argsort(-np.bincount(codes[codes >= 0]), kind="stable")
+        place = np.append(np.argsort(order), -1)  # unknown, -1, stays so
+        levels, codes = tuple(levels[i] for i in order), place[codes]
+    return _levels(name, levels, codes[rows])
 
 
 def _levels(
@@ -215,9 +193,9 @@ def _levels(
 
 
 def _numbers(
-    name: str, values: np.ndarray, ends: tuple[float, float] | None = None
+    name: str, values: np.ndarray, rows: Any, ends: tuple[float, float] | None = None
 ) -> dict[str, Any]:
-    """Six digits of every number, and the range that the colours span.
+    """Six digits of every drawn number, and the range that the colours span.
 
     The range leaves out the outermost hundredth on each side: one wild value must not
     give all others the same colour.
@@ -231,7 +209,7 @@ def _numbers(
         "kind": "number",
         "low": _short(ends[0]),
         "high": _short(ends[1]),
-        "values": [_short(x) if np.isfinite(x) else None for x in values],
+        "values": [_short(x) if np.isfinite(x) else None for x in values[rows]],
     }
 
 

@@ -62,8 +62,13 @@
     for (const i of look) looks[i].many += 1;
   }
 
+  function shown(which, x) {
+    // Dates are days since 1970.
+    return which.dates ? new Date(Math.floor(x) * 864e5).toISOString().slice(0, 10) : String(x);
+  }
+
   function value(which, i) {
-    if (which.kind === "number") return which.values[i] === null ? "not known" : String(which.values[i]);
+    if (which.kind === "number") return which.values[i] === null ? "not known" : shown(which, which.values[i]);
     return which.codes[i] < 0 ? "not known" : which.levels[which.codes[i]];
   }
 
@@ -93,7 +98,7 @@
     box.textContent = "";
     if (column.kind === "number") {
       const ends = element("div", "ends wide");
-      const known = column.values.filter((value) => value !== null), short = (x) => Number(x.toPrecision(4));
+      const known = column.values.filter((value) => value !== null), short = (x) => shown(column, column.dates ? x : Number(x.toPrecision(4)));
       ends.append(
         element("span", "", (known.some((x) => x < column.low) ? "≤ " : "") + short(column.low)),
         element("span", "", (known.some((x) => x > column.high) ? "≥ " : "") + short(column.high)));
