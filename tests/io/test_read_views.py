@@ -152,7 +152,7 @@ def test_row_numbers_give_way_to_files_without_ids_when_told(tmp_path):
     pd.DataFrame(np.eye(3)).to_csv(tmp_path / "one.csv")
     np.save(tmp_path / "a.npy", np.ones((3, 2)))
     paths = [tmp_path / "one.csv", tmp_path / "a.npy"]
-    with pytest.raises(InputError, match="only counts rows.*--id @row"):
+    with pytest.raises(InputError, match=r"only counts rows.*--id @row"):
         read_views(paths)
     views = read_views(paths, id_columns="@row").views
     assert views.mask.all()
@@ -174,7 +174,7 @@ def test_a_file_that_shares_no_id_is_named(save):
 def test_ids_that_differ_in_punctuation_only_get_a_hint(save):
     one = save("one.csv", rows("TCGA-01", "TCGA-02"))
     two = save("two.csv", rows("tcga.01", "tcga.02", columns="c"))
-    with pytest.raises(InputError, match="2 ids would match .* if case and punct"):
+    with pytest.raises(InputError, match=r"2 ids would match .* if case and punct"):
         read_views([one, two])
 
 
@@ -386,7 +386,7 @@ def test_new_files_may_lack_some_columns_with_a_warning(save, rng):
     np.testing.assert_allclose(files.views.observed(0)[:, 1], columns["b"], atol=1.0)
     assert any("lacks 2 of the 5 columns" in text for text in files.warnings)
     most = save("most.csv", frame[["id", "a", "b"]].to_csv(index=False))
-    with pytest.raises(InputError, match="lacks 3 of the 5 columns.*at least half"):
+    with pytest.raises(InputError, match=r"lacks 3 of the 5 columns.*at least half"):
         read_views([most], names=["one"], like=fitted)
 
 
@@ -444,7 +444,8 @@ def test_near_misses_are_a_warning_and_joined_when_asked(save):
     assert "--match-ids loose" in text
     loose = read_views([one, two], match_ids="loose")
     assert loose.views.sample_ids.tolist() == ids
-    assert loose.views.mask.all() and loose.warnings == ()
+    assert loose.views.mask.all()
+    assert loose.warnings == ()
 
 
 def test_ids_are_renamed_by_a_table_first(save):

@@ -60,9 +60,10 @@ Id = Annotated[
     typer.Option(
         "--id",
         metavar="COLUMN",
-        help="Column of sample ids, or VIEW=COLUMN (repeat it); @row: rows of all files "
-        "are the same samples in the same order. Otherwise the column whose values are "
-        "in the other files too, is named like ids, or is text that never repeats.",
+        help="Column of sample ids, or VIEW=COLUMN (repeat it); @row: rows of all "
+        "files are the same samples in the same order. Otherwise the column whose "
+        "values are in the other files too, that is named like ids, or text that never "
+        "repeats.",
     ),
 ]
 Name = Annotated[

@@ -90,7 +90,8 @@ def _refuse_twins(files: Sequence[Any]) -> None:
         if file.name in seen:
             raise input_error(
                 file.source,
-                f"is called {file.name!r} like {seen[file.name]}; give names= (--name).",
+                f"is called {file.name!r} like {seen[file.name]}; give names= "
+                "(--name).",
             )
         seen[file.name] = file.source
 

@@ -177,7 +177,7 @@ def _learn_fill(
         return None
     if empty_cells == "fill" and not sp.issparse(X):
         return fit_low_rank(X, mean=center, scale=scale)
-    _, mean, variance = _moments(X)
+    mean = _moments(X)[1]
     d = len(mean)
     return LowRank(mean, np.ones(d), np.zeros((d, 0)), np.zeros(0))
 
@@ -309,7 +309,7 @@ def apply_view(
 
 
 def _select_columns(view: ViewPreparation, table: FileTable) -> tuple[Any, list[str]]:
-    """The columns of the fit, found by name, NaN where absent; and what else there is."""
+    """The columns of the fit by name, NaN where absent; and what else there is."""
     if table.features == view.features:
         return table.values, []
     place = {feature: j for j, feature in enumerate(table.features)}

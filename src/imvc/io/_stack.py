@@ -1,6 +1,5 @@
 """Several files of one view: batches of patients, one below the other."""
 
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -77,4 +76,6 @@ def _stack_matrices(parts: list[FileTable], name: str, source: str) -> FileTable
 
 def _common_name(names: list[str]) -> str:
     """What the names of all files start with, or the first of them."""
-    return os.path.commonprefix(names).rstrip("_-. 0123456789") or names[0]
+    same = [len(set(letters)) == 1 for letters in zip(*names)]
+    common = names[0][: same.index(False) if False in same else len(same)]
+    return common.rstrip("_-. 0123456789") or names[0]
