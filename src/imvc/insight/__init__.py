@@ -9,6 +9,7 @@ from imvc.insight._explain import (
     explain,
 )
 from imvc.insight._inspect import Inspection, PatternCount, ViewSummary, inspect
+from imvc.insight._structure import Structure, structure
 
 __all__ = [
     "ClusterSummary",
@@ -17,9 +18,11 @@ __all__ = [
     "FeatureEffect",
     "Inspection",
     "PatternCount",
+    "Structure",
     "ViewAgreement",
     "ViewSummary",
     "confidence",
     "explain",
     "inspect",
+    "structure",
 ]
