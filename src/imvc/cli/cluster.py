@@ -17,7 +17,7 @@ from imvc.cli._options import (
     Set,
     parameter_values,
 )
-from imvc.cli._printing import print_json, print_table, print_text
+from imvc.cli._printing import print_json, print_table, print_text, print_warnings
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 2
@@ -127,8 +127,11 @@ def cluster(
     doubtful are flagged in the column low_confidence.
 
     Without -k a number of clusters is suggested, give or take one, with the evidence
-    for it: strong, weak (and why), or none. None means that there may be no clusters;
-    that is the first thing said, on the terminal, in JSON and in the report.
+    for it: strong, weak (and why), or none. With refits the clusters are also compared
+    with those of the same data with every column shuffled. Where they are no better, or
+    the evidence is none, no cluster structure was found; that is the first thing said,
+    on the terminal, in JSON and in the report. What else there is to warn of follows
+    it, the same everywhere.
 
     With --out-of-core, files that do not fit into memory are read by blocks. It writes
     labels, embedding, model.imvc and run.json, but no confidences and no report. A run
@@ -220,9 +223,11 @@ def _print_clusters(run, written, same: bool | None) -> None:
     import numpy as np
 
     summary = run.summary()
-    if summary["evidence"] == "none":
-        # Loud, and before any cluster is seen.
-        print_text(run.number_in_words(), style="bold red")
+    places = [name for name in ("report.html", "run.json") if name in written]
+    # Before any cluster is seen; loud where there may be none.
+    print_warnings(
+        run.warnings, alarm=run.no_structure is not None, more=" and ".join(places)
+    )
     head = ["cluster", "samples", "share"]
     rows = [
         [str(c), str(size), f"{size / summary['n_samples']:.0%}"]

@@ -217,13 +217,14 @@ class BlockFiles:
 
 @dataclass(frozen=True, eq=False)
 class LoadedViews:
-    """Views in memory, and where they come from."""
+    """Views in memory, where they come from, and what their files warn of."""
 
     views: IncompleteViews
     preparation: FittedPreparation | None = None
     notes: tuple[str, ...] = ()
     metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprints: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> LoadedViews:
@@ -242,7 +243,12 @@ def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> Load
     else:
         return LoadedViews(as_views(source))
     return LoadedViews(
-        found.views, found.preparation, found.notes, found.metadata, marks
+        found.views,
+        found.preparation,
+        found.notes,
+        found.metadata,
+        marks,
+        getattr(found, "warnings", ()),
     )
 
 

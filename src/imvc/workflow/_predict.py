@@ -13,6 +13,7 @@ from imvc.insight import confidence
 from imvc.io import FittedPreparation, read_views, write_labels
 from imvc.methods import load_model
 from imvc.workflow._stages import Progress, Stages
+from imvc.workflow._warnings import no_structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class Prediction:
         Views that each sample was seen in.
     notes : tuple of str
         What was decided about the files.
+    warnings : tuple of str
+        What may spoil the result, the worst first.
     """
 
     ids: np.ndarray
@@ -41,6 +44,7 @@ class Prediction:
     low: np.ndarray
     n_views: np.ndarray
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, np.ndarray]:
         """What is said of every sample, beside its id."""
@@ -66,6 +70,7 @@ class Prediction:
             "id": self.ids.tolist(),
             **{name: column.tolist() for name, column in self.columns().items()},
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
         }
 
 
@@ -111,8 +116,6 @@ def predict(
         )
     for note in found.notes:
         stages.say(note)
-    if getattr(model, "evidence_", None) == "none":
-        stages.say(f"there may be no clusters: {model.evidence_reason_}")
     with stages.run("predict"):
         labels = model.predict(found.views)
         trust = confidence(model, found.views, n_refits=0)
@@ -123,7 +126,16 @@ def predict(
         low=trust.low,
         n_views=found.views.mask.sum(axis=1),
         notes=found.notes,
+        warnings=(*_of_model(model), *getattr(found, "warnings", ())),
     )
+
+
+def _of_model(model: Any) -> tuple[str, ...]:
+    """What was wrong with the model's own clusters."""
+    text = getattr(model, "no_structure_", None) or no_structure(model)
+    if text is None:
+        return ()
+    return (f"{text} The model's clusters are one way to cut its samples.",)
 
 
 def _preparation_of(model: Any, path: Any) -> FittedPreparation | None:

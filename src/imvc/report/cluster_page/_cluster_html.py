@@ -25,7 +25,6 @@ from imvc.report.cluster_page._cluster_words import (
     sentence,
     summary,
     valley,
-    warnings,
 )
 from imvc.report.cluster_page._point_map import cut, point_data, script_json
 
@@ -92,7 +91,6 @@ def cluster_page(report: ClusterReport) -> str:
     text = environment.get_template("cluster.html.j2").render(
         report=report,
         summary=summary(report),
-        warnings=warnings(report),
         style=(TEMPLATES / "cluster.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=_policy_hash(script),
