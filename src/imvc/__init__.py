@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from imvc.insight import confidence as confidence
     from imvc.insight import explain as explain
     from imvc.insight import inspect as inspect
+    from imvc.insight import structure as structure
     from imvc.methods import estimate_cost as estimate_cost
     from imvc.methods import load_model as load_model
     from imvc.methods._registry import *  # noqa: F403 - the classes of all methods
@@ -40,6 +41,7 @@ _FROM = {
     "inspect": "insight",
     "list_methods": "methods",
     "load_model": "methods",
+    "structure": "insight",
     **{entry.class_name: "methods" for entry in _METHODS.values()},
 }
 __all__ = sorted([*_ROOMS, *_FROM])

@@ -116,7 +116,7 @@ def test_renamed_clusters_of_a_refit_count_as_the_same(fitted, monkeypatch):
     model, data = fitted
     renamed = np.array([2, 0, 1])[model.labels_]
     renamed[:10] = (renamed[:10] + 1) % 3
-    monkeypatch.setattr("imvc.insight._confidence._refit", lambda *_: renamed)
+    monkeypatch.setattr("imvc.insight._confidence.refit_labels", lambda *_: renamed)
     found = confidence(model, data.Xs, mask=data.mask, n_refits=3)
     np.testing.assert_array_equal(found.stability, np.arange(150) >= 10)
     assert found.low[:10].all()

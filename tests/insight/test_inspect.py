@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_digits
 
 from hard_views import hard_views
 from imvc.datasets import make_views
@@ -88,15 +89,142 @@ def test_names_of_columns_are_used_where_there_are_any(data):
     assert inspect({"genes": frame}).views[0].constant == ("b",)
 
 
-def test_scales_that_differ_between_views_are_said_not_to_matter(data):
-    found = inspect([data.Xs[0], data.Xs[1] * 1e4, data.Xs[2]])
-    assert warned(found, "'view1'", "different scales", "does not matter")
+def test_scales_that_differ_between_views_are_said_to_do_no_harm(data):
+    found = inspect({"a": data.Xs[0] / 1e4, "b": data.Xs[1], "c": data.Xs[2]})
+    low, high = sorted(view.row_norm for view in found.views)[::2]
+    large = max(found.views, key=lambda view: view.row_norm).name
+    assert found.warnings == (
+        f"Views 'a' and {large!r} are on different scales (median row lengths "
+        f"{low:.3g} and {high:.3g}). By default every method here brings rows to "
+        f"length one, so that this does no harm; with --set scale=null it does, and "
+        f"--scale {large}=standard helps.",
+    )
 
 
-def test_scales_that_differ_within_a_view_are_said_to_matter(data):
-    X = data.Xs[0] * np.array([1, 1, 1, 1, 1, 1e5])
-    found = inspect([X, *data.Xs[1:]])
-    assert warned(found, "Features of view 'view0' differ in scale", "Standardise")
+def test_scales_that_differ_within_a_view_are_said_to_matter(rng):
+    sd = np.array([1] * 5 + [1e5] * 5)
+    found = inspect({"lab values": rng.permuted(np.outer(np.arange(99), sd), axis=0)})
+    low, high = found.views[0].sd_range
+    assert found.warnings == (
+        f"Features of view 'lab values' differ in scale (standard deviations "
+        f"{low:.3g} to {high:.3g}): the largest decide alone. Unless that is meant, "
+        f"bring them to one scale with --scale 'lab values=standard' "
+        f"(Preparation(scale=...)).",
+    )
+
+
+def clinical(rng, n=120):
+    """Age, body mass index, platelets in billions per litre, sex."""
+    columns = [(60, 12), (25, 4), (250, 80)]
+    numbers = [rng.normal(mean, sd, n) for mean, sd in columns]
+    return np.column_stack([*numbers, rng.integers(0, 2, n)])
+
+
+def test_a_clinical_table_that_one_column_rules_is_told_which(rng):
+    pd = pytest.importorskip("pandas")
+    names = ["age", "bmi", "platelets", "sex"]
+    found = inspect({"clinic": pd.DataFrame(clinical(rng), columns=names)})
+    assert found.views[0].dominant == ("platelets",)
+    low, high = found.views[0].sd_range
+    assert found.warnings == (
+        f"Features of view 'clinic' differ in scale (standard deviations {low:.3g} to "
+        f"{high:.3g}): platelets carries nearly all of the variance. Unless that is "
+        f"meant, bring them to one scale with --scale clinic=standard "
+        f"(Preparation(scale=...)).",
+    )
+
+
+def test_columns_of_one_unit_and_unlike_spread_are_not_warned_of(rng):
+    """Largest over least standard deviation 50, but no few columns rule."""
+    X = rng.standard_normal((200, 40)) * np.linspace(0.02, 1, 40)
+    assert inspect([X]).warnings == ()
+
+
+def negative_binomial(rng, mean, dispersion, shape):
+    p = 1 / (1 + np.broadcast_to(mean, shape) * dispersion)
+    return rng.negative_binomial(1 / dispersion, p).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("mean", "dispersion"), [(10, 1.0), (100, 1.0), (np.geomspace(1, 3000, 60), 0.2)]
+)
+def test_counts_with_a_long_tail_get_the_hint_of_logarithms(mean, dispersion, rng):
+    found = inspect({"rna": negative_binomial(rng, mean, dispersion, (90, 60))})
+    assert found.warnings[0] == (
+        "View 'rna' looks like counts (whole numbers from 0 on with a long tail): the "
+        "largest decide alone. Take logarithms with --log1p rna "
+        "(Preparation(log1p=...))."
+    )
+    assert not warned(found, "differ in scale")
+
+
+def test_sparse_counts_are_counts_too(rng):
+    X = negative_binomial(rng, np.geomspace(0.05, 30, 80), 0.5, (150, 80))
+    assert inspect([sp.csr_array(X)]).views[0].counts
+    assert inspect([X]).views[0].counts
+
+
+@pytest.mark.parametrize("kind", ["digits", "ages", "0/1", "Poisson 5", "Poisson 200"])
+def test_whole_numbers_without_a_long_tail_are_no_counts(kind, rng):
+    X = {
+        "digits": lambda: load_digits().data,
+        "ages": lambda: rng.integers(18, 95, (100, 3)),
+        "0/1": lambda: rng.random((100, 30)) < 0.1,
+        "Poisson 5": lambda: rng.poisson(5, (200, 20)),
+        "Poisson 200": lambda: rng.poisson(200, (200, 20)),
+    }[kind]()
+    assert not inspect([X.astype(float)]).views[0].counts
+
+
+def test_whole_numbers_in_unlike_units_are_no_counts(rng):
+    X = np.rint(clinical(rng) * [1, 1, 1000, 1])
+    found = inspect([X])
+    assert not found.views[0].counts
+    assert warned(found, "differ in scale")
+
+
+def test_logarithms_of_counts_are_not_warned_of(rng):
+    X = np.log1p(negative_binomial(rng, np.geomspace(1, 3000, 60), 0.2, (90, 60)))
+    assert inspect([X]).warnings == ()
+
+
+def test_a_view_given_twice_is_told_whatever_its_columns_are_called(data):
+    X = data.Xs[0]
+    found = inspect(
+        {"a": X, "b": data.Xs[1], "again": X[:, ::-1]},
+        mask=data.mask[:, [0, 1, 0]] | ~data.mask[:, :2].any(axis=1)[:, None],
+    )
+    assert found.warnings == (
+        "View 'again' has the same numbers as view 'a': what is there twice counts "
+        "twice; leave one out.",
+    )
+
+
+def test_a_view_whose_every_column_is_in_another_is_told(data):
+    found = inspect({"part": sp.csr_array(data.Xs[0][:, 2:4]), "whole": data.Xs[0]})
+    assert found.warnings == (
+        "Every column of view 'part' is in view 'whole' too: what is there twice "
+        "counts twice; leave one out.",
+    )
+
+
+def test_the_same_numbers_of_other_samples_are_not_the_same(data):
+    X, mask = data.Xs[0], np.ones((200, 2), bool)
+    mask[0, 1] = False
+    assert inspect([X, X], mask=mask).warnings == ()
+    assert inspect([X, X[::-1]]).warnings == ()
+
+
+def test_copies_and_single_values_name_the_option_that_drops_them(data):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(data.Xs[0], columns=list("abcdef"))
+    found = inspect({"genes": frame.assign(b=1.0, d=frame["c"])})
+    assert found.warnings == (
+        "View 'genes' has 1 copy of other features (c = d): what is repeated weighs "
+        "more; leave out with --drop genes=d.",
+        "View 'genes' has 1 feature with a single value (b), which cannot tell samples "
+        "apart; leave out with --drop genes=b.",
+    )
 
 
 def test_a_view_that_shares_too_few_samples_is_named(rng):

@@ -60,7 +60,7 @@ def judged_report(evidence, reason, **changes):
     return cluster_report(**{**fields, **changes})
 
 
-def explanation(labels, mask, view_names=VIEWS, feature="gene", warning=None):
+def explanation(labels, mask, view_names=VIEWS, feature="gene"):
     n_clusters = labels.max() + 1
     return Explanation(
         clusters=tuple(
@@ -78,6 +78,6 @@ def explanation(labels, mask, view_names=VIEWS, feature="gene", warning=None):
             for name in view_names
         ),
         views=tuple(ViewAgreement(name, 40, 0.75, None) for name in view_names),
-        pattern_leakage=0.4 if warning else 0.01,
-        leakage_warning=warning,
+        pattern_leakage=0.01,
+        leakage_warning=None,
     )

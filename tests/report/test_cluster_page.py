@@ -16,10 +16,10 @@ pytest.importorskip("jinja2")
 
 from cluster_reports import (
     cluster_report,
-    explanation,
     judged_report,
 )
 
+from imvc.insight import Structure
 from imvc.report import cluster_page, write_cluster_page
 from imvc.report._inline_svg import line_plot, ticks
 from imvc.report._jinja import TEMPLATES
@@ -28,7 +28,6 @@ from imvc.report.cluster_page._cluster_words import (
     percent,
     summary,
     valley,
-    warnings,
 )
 from imvc.report.cluster_page._point_map import (
     drawn_samples,
@@ -39,7 +38,7 @@ from imvc.report.cluster_page._point_map import (
 from study_files import Candidate
 
 EVIL = "</script><script>alert(1)</script>"
-NO_CLUSTERS = "There may be no clusters in these data"
+NO_CLUSTERS = "No cluster structure was found"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -98,22 +97,37 @@ def test_a_suggested_number_of_clusters_comes_with_its_evidence(evidence):
     assert NO_CLUSTERS not in text
 
 
-def test_that_there_may_be_no_clusters_is_the_first_thing_read():
-    text = Reader(cluster_page(judged_report("none", "none comes back"))).text()
+NOISE = Structure(False, 0.31, 0.29, 60, 24, "the clusters are no more stable")
+
+
+@pytest.mark.parametrize(
+    "report",
+    [judged_report("none", "none comes back"), cluster_report(structure=NOISE)],
+    ids=["evidence", "structure"],
+)
+def test_that_no_clusters_were_found_is_the_first_thing_read(report):
+    warned = (f"{NO_CLUSTERS}: none comes back.", "Another.")
+    text = Reader(cluster_page(replace(report, warnings=warned))).text()
     start = text.index("Skip to the report") + len("Skip to the report")
-    assert text[start:].lstrip().startswith(f"{NO_CLUSTERS}. None comes back. The 3")
-    assert "nothing to warn of" not in text
+    assert text[start:].lstrip().startswith(f"{warned[0]} Do not report the clusters")
+    assert "Before you read on: Another." in text
+    assert text.count(warned[0]) == 1
+    assert summary(report)[0] == f"{NO_CLUSTERS}."
 
 
-def test_the_summary_opens_with_the_absence_of_clusters():
-    opening = summary(judged_report("none", "none comes back"))[0]
-    assert opening.startswith(f"{NO_CLUSTERS}: none comes back. The 3 clusters are one")
-
-
-def test_evidence_without_a_reason_is_told_as_well():
+def test_that_no_clusters_were_found_is_read_without_a_reason_too():
     text = Reader(cluster_page(judged_report("none", None))).text()
-    assert "no clusters in these data. The 3 clusters" in text
+    assert f"{NO_CLUSTERS}. Do not report the clusters below" in text
+    assert "nothing to warn of" not in text
     assert "None" not in text.split("Method and citation")[0]
+
+
+def test_the_page_tells_how_stable_the_clusters_are_and_those_of_shuffled_data():
+    found = replace(NOISE, found=True, stability=0.95)
+    text = Reader(cluster_page(cluster_report(structure=found))).text()
+    assert "random halves of the samples agree by 0.95 (adjusted Rand index" in text
+    assert "no feature knows of any other, it is 0.29." in text
+    assert NO_CLUSTERS not in text
 
 
 def test_both_curves_are_drawn_with_their_limits_and_the_number_taken():
@@ -170,7 +184,6 @@ def test_doubtful_clusters_are_marked_wherever_they_are_shown():
         "Cluster 1 (doubtful)",
         "Cluster 2",
     ]
-    assert "1 of 3 clusters is doubtful: only 52\u00a0% of cluster 1 comes back" in text
 
 
 def test_unknown_shares_of_clusters_are_no_doubt():
@@ -193,27 +206,15 @@ def test_a_given_number_of_clusters_has_no_curve_and_no_shares(page):
     assert "Comes back" not in page
 
 
-def test_pattern_leakage_is_the_first_warning():
-    report = judged_report("weak", "the valleys are shallow")
-    followed = explanation(report.labels, report.mask, warning="They follow the gaps.")
-    found = warnings(replace(report, explanation=followed))
-    assert found[0] == "They follow the gaps."
-    assert "number of clusters is weak: the valleys are shallow. Look" in found[1]
+def test_warnings_are_shown_in_their_order():
+    report = cluster_report(warnings=("The worst.", "Less bad.", "<b>Odd</b>."))
+    text = Reader(cluster_page(report)).text()
+    assert "Before you read on: The worst." in text
+    assert "More warnings Less bad. <b>Odd</b>." in text
 
 
-def test_unstable_clusters_are_warned_of():
-    report = cluster_report()
-    shaky = replace(report.confidence, stability=np.full(60, 0.4))
-    assert (
-        "only 40\u00a0% of the runs" in warnings(replace(report, confidence=shaky))[0]
-    )
-
-
-def test_warnings_of_the_inspection_are_shown():
-    report = cluster_report()
-    warned = replace(report.inspection, warnings=("Only 3 samples are shared.",))
-    text = Reader(cluster_page(replace(report, inspection=warned))).text()
-    assert "Before you read on: Only 3 samples are shared." in text
+def test_without_warnings_there_is_nothing_to_warn_of(page):
+    assert "There is nothing to warn of." in Reader(page).text()
 
 
 def test_notes_of_the_input_are_shown():

@@ -125,7 +125,7 @@ def judged(planted):
 
 def test_the_evidence_stands_first_in_the_summary_with_all_that_it_rests_on(judged):
     told = judged.summary()
-    assert list(told)[:2] == ["evidence", "evidence_reason"]
+    assert list(told)[:3] == ["structure", "evidence", "evidence_reason"]
     assert told["evidence"] == "none"
     assert told["evidence_reason"] == "no number of clusters comes back"
     assert told["candidates"] == [
@@ -165,9 +165,9 @@ def test_the_report_has_all_that_is_known_about_the_number(judged):
     assert report.cluster_stability is model.cluster_stability_
 
 
-def test_what_the_page_opens_with_is_not_among_its_notes(judged):
-    warned = ("there may be no clusters: no number of clusters comes back.", "odd")
-    assert replace(judged, warnings=warned).to_report().notes == ("odd",)
+def test_the_report_has_the_warnings_of_the_run_and_not_among_its_notes(judged):
+    report = replace(judged, warnings=("odd",), notes=("read",)).to_report()
+    assert (report.warnings, report.notes) == (("odd",), ("read",))
 
 
 def test_shares_of_other_clusters_than_those_found_are_not_shown(judged):
@@ -180,17 +180,6 @@ def test_a_method_that_suggests_nothing_has_no_evidence(planted):
     told = cluster(planted.Xs, n_clusters=3, method="rise", n_refits=0).summary()
     names = ("evidence", "evidence_reason", "candidates", "stability_curve")
     assert [told[name] for name in (*names, "cluster_stability")] == [None] * 5
-
-
-def test_what_the_fit_warns_of_comes_before_what_the_data_warn_of():
-    data = make_views(60, (5, 4), 3, incomplete=0.3, random_state=0)
-    data.Xs[0][:, 0] = 1.0  # a column without any spread, which inspection tells
-    parameters = {"max_iter": 1}
-    run = cluster(
-        data.Xs, n_clusters=3, method="rise", parameters=parameters, n_refits=0
-    )
-    assert run.inspection.warnings
-    assert "max_iter=1" in run.warnings[0]
 
 
 def test_other_methods_need_a_number_of_clusters(planted):
@@ -223,7 +212,7 @@ def test_what_cannot_fit_is_refused_unless_forced(planted, monkeypatch):
         planted.Xs, n_clusters=3, n_refits=0, force=True, progress=told.append
     )
     assert run.n_clusters == 3
-    assert any(state.message.startswith("warning: ") for state in told)
+    assert any(state.message.endswith("Tried all the same.") for state in told)
 
 
 def test_progress_tells_the_estimate_before_the_fit(planted):
@@ -232,21 +221,6 @@ def test_progress_tells_the_estimate_before_the_fit(planted):
     texts = [state.message or state.stage for state in told]
     estimate = next(i for i, text in enumerate(texts) if "of memory" in text)
     assert estimate < texts.index("fit")
-
-
-def test_a_warning_of_the_fit_is_kept_and_told():
-    data = make_views(60, (5, 4), 3, incomplete=0.3, random_state=0)
-    told = []
-    run = cluster(
-        data.Xs,
-        n_clusters=3,
-        method="rise",
-        parameters={"max_iter": 1},
-        n_refits=0,
-        progress=told.append,
-    )
-    assert any("max_iter=1" in text for text in run.warnings)
-    assert any("max_iter=1" in state.message for state in told)
 
 
 def test_a_method_without_a_rule_for_new_samples_writes_no_model(planted, tmp_path):

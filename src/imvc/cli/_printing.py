@@ -8,6 +8,8 @@ import typer
 
 from imvc._plain import plain
 
+_MOST_WARNINGS = 12
+
 
 def print_json(value: Any) -> None:
     """Indented JSON on stdout; null where a number is not finite."""
@@ -36,11 +38,31 @@ def print_text(text: str, style: str = "") -> None:
     _console().print(Text(text, style=style))
 
 
-def _console():
+def print_warnings(
+    texts: Sequence[str], *, alarm: bool = False, more: str = "", stderr: bool = False
+) -> None:
+    """Warnings, one a paragraph and no more than twelve; of an alarm the first is red.
+
+    `more` says where all of them are. They are shown whether the user wants it quiet or
+    not: on stdout before a table, on stderr where stdout is for programs.
+    """
+    from rich.text import Text
+
+    console = _console(stderr)
+    for i, text in enumerate(texts[:_MOST_WARNINGS]):
+        red = alarm and i == 0
+        shown = Text(text, "bold red") if red else Text(f"warning: {text}", "yellow")
+        console.print(shown)
+    left = len(texts) - _MOST_WARNINGS
+    if left > 0:
+        console.print(Text(f"and {left} more{f' in {more}' if more else ''}", "yellow"))
+
+
+def _console(stderr: bool = False):
     from rich.console import Console
 
-    console = Console()
-    return console if console.is_terminal else Console(width=1000)
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=2000)
 
 
 def clock(seconds: float) -> str:

@@ -18,7 +18,7 @@ from imvc.cli._options import (
     Set,
     parameter_values,
 )
-from imvc.cli._printing import print_json, print_table, print_text
+from imvc.cli._printing import print_json, print_table, print_text, print_warnings
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 2
@@ -133,8 +133,11 @@ def cluster(
     doubtful are flagged in the column low_confidence.
 
     Without -k a number of clusters is suggested, give or take one, with the evidence
-    for it: strong, weak (and why), or none. None means that there may be no clusters;
-    that is the first thing said, on the terminal, in JSON and in the report.
+    for it: strong, weak (and why), or none. With refits the clusters are also compared
+    with those of the same data with every column shuffled. Where they are no better, or
+    the evidence is none, no cluster structure was found; that is the first thing said,
+    on the terminal, in JSON and in the report. What else there is to warn of follows
+    it, the same everywhere.
 
     What is known of the samples beside their features is compared with the clusters: a
     test, an effect and a sentence for every column of the metadata.
@@ -147,12 +150,12 @@ def cluster(
     from imvc import workflow
 
     record = None if from_ is None else workflow.read_record(from_)
+    lasting = _two_columns(survival)
     source: Any = None
     if blocks.out_of_core:
         source = blocks.block_files(files or (), inputs, quiet)
     elif record is None:
-        source = inputs.input_files(files or (), metadata)
-    lasting = _two_columns(survival)
+        source = inputs.input_files(files or (), metadata, describing=lasting or ())
     parameters = parameter_values(set_) | ({"n_jobs": jobs} if jobs else {})
     # The folder is taken first, so that a clash is told before a long fit.
     with (
@@ -244,9 +247,11 @@ def _print_clusters(run, written, same: bool | None) -> None:
     import numpy as np
 
     summary = run.summary()
-    if summary["evidence"] == "none":
-        # Loud, and before any cluster is seen.
-        print_text(run.number_in_words(), style="bold red")
+    places = [name for name in ("report.html", "run.json") if name in written]
+    # Before any cluster is seen; loud where there may be none.
+    print_warnings(
+        run.warnings, alarm=run.no_structure is not None, more=" and ".join(places)
+    )
     head = ["cluster", "samples", "share"]
     rows = [
         [str(c), str(size), f"{size / summary['n_samples']:.0%}"]

@@ -14,7 +14,7 @@ from imvc.cli._options import (
     complete_method,
     names,
 )
-from imvc.cli._printing import print_json, print_table
+from imvc.cli._printing import print_json, print_table, print_warnings
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 4
@@ -87,6 +87,7 @@ def compare(
     if json:
         print_json({**found.to_dict(), "output": str(output) if output else None})
     else:
+        print_warnings(found.warnings, stderr=True)
         print_table("", *found.cells())
         if output is not None:
             typer.echo(str(output))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from imvc.cli._options import Json, Quiet
-from imvc.cli._printing import print_json, print_table
+from imvc.cli._printing import print_json, print_table, print_warnings
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 5
@@ -36,6 +36,7 @@ def demo(
     if json:
         print_json(found.to_dict())
         return
+    print_warnings(found.run.warnings, alarm=found.run.no_structure is not None)
     print_table("", *found.cells())
     typer.echo("The same by hand: " + found.command)
     typer.echo(str(found.files["report.html"]))

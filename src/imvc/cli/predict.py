@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from imvc.cli._options import Files, Json, LayoutOptions, Quiet
-from imvc.cli._printing import print_json
+from imvc.cli._printing import print_json, print_warnings
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 3
@@ -49,6 +49,8 @@ def predict(
         found = workflow.predict(model, **options, guard=True, progress=progress)
     if output is not None:
         found.save(output)
+    if not json:
+        print_warnings(found.warnings, stderr=True)
     if json:
         print_json({**found.to_dict(), "output": str(output) if output else None})
     elif output is None:

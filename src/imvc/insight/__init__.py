@@ -18,6 +18,7 @@ from imvc.insight._inspect import (
     inspect,
 )
 from imvc.insight._profiles import FeatureProfile
+from imvc.insight._structure import Structure, structure
 from imvc.insight._survival import Survival, SurvivalCurve
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "FeatureProfile",
     "Inspection",
     "PatternCount",
+    "Structure",
     "Survival",
     "SurvivalCurve",
     "ViewAgreement",
@@ -40,4 +42,5 @@ __all__ = [
     "confidence",
     "explain",
     "inspect",
+    "structure",
 ]

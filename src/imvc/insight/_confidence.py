@@ -156,7 +156,7 @@ def refit_stability(model: Any, views: IncompleteViews, count: int) -> np.ndarra
         return np.full(views.n_samples, np.nan)
     agree = np.zeros(len(labels))
     for seed in _other_seeds(model, count):
-        agree += _same_cluster(labels, _refit(model, views, seed))
+        agree += _same_cluster(labels, refit_labels(model, views, seed))
     return agree / count
 
 
@@ -168,7 +168,8 @@ def _other_seeds(model: Any, count: int) -> list[int]:
     return [seed for seed in drawn if seed != start][:count]
 
 
-def _refit(model: Any, views: IncompleteViews, seed: int) -> np.ndarray:
+def refit_labels(model: Any, views: IncompleteViews, seed: int) -> np.ndarray:
+    """Labels of a fresh fit with another seed, into as many clusters as were found."""
     again = clone(model)
     options = {
         "random_state": seed,

@@ -185,7 +185,7 @@ def explain(
         features=tuple(sorted(effects, key=lambda effect: effect.cluster)),
         views=_agreements(model, views, labels),
         pattern_leakage=leakage,
-        leakage_warning=_leakage_warning(leakage, views.n_samples),
+        leakage_warning=leakage_warning(leakage, views.n_samples),
         profiles=strongest_profiles(_by_cluster(found)),
     )
 
@@ -282,14 +282,15 @@ def _agreements(
     )
 
 
-def _leakage_warning(leakage: float, n: int) -> str | None:
+def leakage_warning(leakage: float, n: int) -> str | None:
+    """A sentence where the clusters of `n` samples follow the missing pattern."""
     if leakage <= _LEAKAGE + _LEAKAGE_SMALL / n:
         return None
     return (
         f"The clusters follow which views were measured (pattern leakage "
         f"{leakage:.2f}; 0 is none, 1 is completely): some samples may be together "
         f"because they lack the same views, not because they are alike. Compare the "
-        f"clusters with the table of missing views before reading anything into them. "
-        f"Where a view was left out for a reason that has to do with the samples, some "
-        f"of this is to be expected."
+        f"clusters with what is missing before reading anything into them, and cluster "
+        f"once more without the view that is missing most. Where a view was left out "
+        f"for a reason that has to do with the samples, some of this is to be expected."
     )

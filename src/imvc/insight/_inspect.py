@@ -10,6 +10,8 @@ from imvc.insight._inspect_text import inspection_text
 from imvc.insight._inspect_warnings import (
     coverage_warnings,
     feature_warnings,
+    length_warnings,
+    repeated_warnings,
     scale_warnings,
 )
 from imvc.insight._upset import upset_svg
@@ -18,9 +20,12 @@ from imvc.insight._view_columns import (
     column_ranges,
     feature_name,
     group_moments,
+    looks_like_counts,
     row_lengths,
 )
 from imvc.views import IncompleteViews, JoinReport, as_views
+
+_NEARLY_ALL, _FEW = 0.95, 0.1  # of the variance, and of the columns that carry it
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,11 @@ class ViewSummary:
         Share of the values that are not zero.
     zero_rows : int
         Samples whose every value is zero.
+    dominant : tuple of str
+        Features that carry 95 % of the variance together, largest first, where these
+        are one, or a tenth of all, or fewer.
+    counts : bool
+        Whether the values are whole numbers from 0 on with a long tail.
     """
 
     name: str
@@ -55,6 +65,8 @@ class ViewSummary:
     sd_range: tuple[float, float]
     nonzero_share: float
     zero_rows: int = 0
+    dominant: tuple[str, ...] = ()
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -165,7 +177,8 @@ def inspect(Xs: Any, *, mask: Any = None) -> Inspection:
     """
     views = as_views(Xs, mask)
     overlap = views.mask.T.astype(np.int64) @ views.mask
-    summaries = tuple(_summarise(views, v) for v in range(views.n_views))
+    found = [_summarise(views, v) for v in range(views.n_views)]
+    summaries = tuple(summary for summary, _ in found)
     patterns = sorted(views.patterns(), key=lambda p: (-len(p.rows), p.views))
     return Inspection(
         n_samples=views.n_samples,
@@ -178,48 +191,68 @@ def inspect(Xs: Any, *, mask: Any = None) -> Inspection:
         join=views.join_report,
         warnings=(
             *coverage_warnings(views, overlap),
-            *feature_warnings(summaries),
             *scale_warnings(summaries),
+            *repeated_warnings(views, [digests for _, digests in found]),
+            *feature_warnings(summaries),
+            *length_warnings(summaries),
         ),
     )
 
 
-def _summarise(views: IncompleteViews, v: int) -> ViewSummary:
+def _summarise(views: IncompleteViews, v: int) -> tuple[ViewSummary, np.ndarray]:
+    """View `v` in numbers, and the digests of its columns that vary."""
     ranges = column_ranges(views, v)
     n_observed = len(views.rows(v))
     # What rounding leaves of a constant beside the largest numbers of its view.
     rounding = np.finfo(views.dtype).eps * ranges.largest.max(initial=0)
     constant = (ranges.high - ranges.low <= rounding) & (n_observed > 1)
+    varying = np.flatnonzero(~constant & (n_observed > 1))
     lengths = row_lengths(views, v, ranges)
     moments = group_moments(views, v, np.zeros(views.n_samples, np.int64), 1)
     sd = np.sqrt(moments.squares[0] / max(1, n_observed - 1)) * moments.scale
-    sd = sd[~constant & (n_observed > 1)]
-    return ViewSummary(
+    digests = column_digests(views, v)[varying]
+    summary = ViewSummary(
         name=views.names[v],
         n_features=views.n_features[v],
         n_observed=n_observed,
-        constant=tuple(
-            feature_name(views, v, j) for j in np.flatnonzero(constant).tolist()
-        ),
-        duplicates=_duplicates(views, v, np.flatnonzero(~constant)),
+        constant=_names(views, v, np.flatnonzero(constant)),
+        duplicates=_duplicates(views, v, varying, digests),
         row_norm=float(np.median(lengths)),
-        sd_range=(float(sd.min()), float(sd.max())) if len(sd) else (0.0, 0.0),
+        sd_range=_range(sd[varying]),
         nonzero_share=float(ranges.nonzero),
         zero_rows=int((lengths == 0).sum()),
+        dominant=_names(views, v, varying[_dominant(sd[varying])]),
+        counts=looks_like_counts(views, v, ranges),
     )
+    return summary, digests
+
+
+def _names(views: IncompleteViews, v: int, columns: np.ndarray) -> tuple[str, ...]:
+    return tuple(feature_name(views, v, j) for j in columns.tolist())
+
+
+def _range(sd: np.ndarray) -> tuple[float, float]:
+    return (float(sd.min()), float(sd.max())) if len(sd) else (0.0, 0.0)
+
+
+def _dominant(sd: np.ndarray) -> np.ndarray:
+    """Places of the columns that carry 95 % of the variance, if these are few."""
+    if len(sd) < 2:
+        return np.empty(0, np.int64)
+    order = np.argsort(-sd, kind="stable")
+    share = np.cumsum(np.square(sd[order] / sd[order[0]]))
+    count = int(np.searchsorted(share, _NEARLY_ALL * share[-1])) + 1
+    return order[: count if count <= max(1, _FEW * len(sd)) else 0]
 
 
 def _duplicates(
-    views: IncompleteViews, v: int, columns: np.ndarray
+    views: IncompleteViews, v: int, columns: np.ndarray, digests: np.ndarray
 ) -> tuple[tuple[str, ...], ...]:
     """Groups of equal columns, in the order of their first members."""
-    if len(views.rows(v)) < 2:
-        return ()
-    digests = column_digests(views, v)[columns]
     _, group, size = np.unique(digests, return_inverse=True, return_counts=True)
     repeated = np.flatnonzero(size[group] > 1)
     order = repeated[np.argsort(group[repeated], kind="stable")]
     cuts = np.flatnonzero(np.diff(group[order])) + 1
     groups = [columns[part] for part in np.split(order, cuts) if len(part)]
     groups.sort(key=lambda part: part[0])
-    return tuple(tuple(feature_name(views, v, int(j)) for j in part) for part in groups)
+    return tuple(_names(views, v, part) for part in groups)

@@ -15,6 +15,10 @@ from imvc.kernels._anchor_graph import inverse
 from imvc.kernels._distances import block_slices
 from imvc.views import IncompleteViews
 
+# Counts: values looked at, and rows at least; how large and how skewed they are.
+_COUNT_VALUES, _LEAST_ROWS = 2_000_000, 50
+_SMALL_COUNT, _COUNT_TAIL, _SKEWED = 20, 5, 1.5
+
 
 @dataclass(frozen=True, eq=False)
 class ColumnRanges:
@@ -88,6 +92,31 @@ def row_lengths(views: IncompleteViews, v: int, ranges: ColumnRanges) -> np.ndar
         square = scaled.multiply(scaled) if sp.issparse(X) else np.square(scaled)
         lengths.append(np.sqrt(np.asarray(square.sum(axis=1)).ravel()))
     return np.concatenate(lengths) * largest
+
+
+def looks_like_counts(views: IncompleteViews, v: int, ranges: ColumnRanges) -> bool:
+    """Whether view `v` holds whole numbers from 0 on with a long tail.
+
+    Judged on some rows spread over the observed ones. The largest value exceeds 20 and
+    five times the median of those that are not zero, which keeps out categories, ages
+    and grey values; and the typical column reaches half as far again above its
+    median as below it, which keeps out tables of unlike measurements.
+    """
+    rows = views.rows(v)
+    if len(rows) == 0 or ranges.low.min() < 0 or ranges.high.max() <= _SMALL_COUNT:
+        return False
+    most = max(_LEAST_ROWS, _COUNT_VALUES // views.n_features[v])
+    some = np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(np.int64)
+    X = views.take(v, rows[some])
+    X = X.toarray() if sp.issparse(X) else X
+    if not np.array_equal(X, np.rint(X)) or X.max() == 0:
+        return False
+    if ranges.high.max() < _COUNT_TAIL * np.median(X[X > 0]):
+        return False
+    X = X[:, X.min(axis=0) < X.max(axis=0)]
+    middle = np.median(X, axis=0)
+    above, below = X.max(axis=0) - middle, middle - X.min(axis=0)
+    return bool(X.size and np.median(above / (below + 1)) >= _SKEWED)
 
 
 def column_digests(views: IncompleteViews, v: int) -> np.ndarray:

@@ -206,7 +206,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         if not self.converged_:
             warn_user(
                 f"{type(self).__name__} stopped at max_iter={self.max_iter} before "
-                f"it converged; raise max_iter or tol.",
+                f"it converged; raise max_iter (--set max_iter={5 * self.max_iter}) or "
+                f"tol.",
                 ConvergenceWarning,
             )
 

@@ -226,6 +226,6 @@ def warn_of_collapse(eigenvalues):
         warnings.warn(
             f"the refined graph has collapsed (eigenvalue {eigenvalues[1:].min():.1e} "
             "among those of the clusters), so that the labels mean little; raise "
-            "error_weight.",
+            "error_weight (--set error_weight=...).",
             stacklevel=2,
         )

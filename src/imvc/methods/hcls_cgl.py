@@ -285,6 +285,6 @@ def warn_of_parts(S, c):
         warnings.warn(
             f"the consensus graph fell into {parts} parts, more than n_clusters={c}, "
             "so that the embedding is not unique; raise n_neighbors and "
-            "n_confidence_neighbors, or spectral_weight / ridge.",
+            "n_confidence_neighbors, or spectral_weight / ridge (--set NAME=VALUE).",
             stacklevel=2,
         )

@@ -130,7 +130,8 @@ class SFSRIMVC(EmbeddingClusterer):
         if M > K:
             warnings.warn(
                 f"n_anchors={M} exceeds n_clusters + 1 = {K}, so the anchors cannot be "
-                f"orthogonal and the code step is a heuristic; lower it.",
+                f"orthogonal and the code step is a heuristic; lower it (--set "
+                f"n_anchors={K}).",
                 UserWarning,
                 stacklevel=5,
             )

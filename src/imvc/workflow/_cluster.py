@@ -9,29 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from imvc.insight import (
-    Confidence,
-    Inspection,
-    associate,
-    check_survival,
-    confidence,
-    explain,
-    inspect,
-)
-from imvc.methods import Cost
-from imvc.views import IncompleteViews
+from imvc.insight import Inspection, associate, check_survival, explain, inspect
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
-from imvc.workflow._input_files import (
-    BlockFiles,
-    InputFiles,
-    LoadedViews,
-    load_views,
-)
+from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
+from imvc.workflow._judge import forecast, judge, seek_structure
 from imvc.workflow._run_json import RunRecord, read_record
 from imvc.workflow._save import OUT_OF_CORE_NOTE, ResultFolder
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import WORK_FOLDER, UnfinishedRun
+from imvc.workflow._warnings import run_warnings
 
 
 def inspect_source(
@@ -48,6 +35,7 @@ def inspect_source(
     Returns
     -------
     Inspection, tuple of str
+        The warnings of the inspection begin with those of the reading.
 
     Examples
     --------
@@ -64,14 +52,10 @@ def inspect_source(
         source = replace(source, preparation=prepared)
     loaded = load_views(source, stages, fingerprint=False)
     with stages.run("inspect"):
-        return inspect_loaded(loaded), loaded.notes
-
-
-def inspect_loaded(loaded: LoadedViews) -> Inspection:
-    """An inspection with what reading the files has shown."""
-    found = inspect(loaded.views)
-    warned = (*loaded.warnings, *found.warnings)
-    return replace(found, columns=loaded.columns, warnings=warned)
+        found = inspect(loaded.views)
+    warned = dict.fromkeys((*loaded.warnings, *found.warnings))
+    found = replace(found, warnings=tuple(warned), columns=loaded.columns)
+    return found, loaded.notes
 
 
 def cluster(
@@ -106,7 +90,8 @@ def cluster(
         Parameters of the method beside the defaults.
     random_state : int, default=0
     n_refits : int, default=4
-        Fits with other seeds that tell how stable each sample's cluster is; none for
+        Fits with other seeds that tell how stable each sample's cluster is, and twice
+        as many draws of samples that tell whether there are clusters at all; none for
         `BlockFiles`.
     metadata : mapping of str to array-like, optional
         Columns of what is known of the samples, in their order: to be compared with
@@ -120,8 +105,8 @@ def cluster(
     folder : what `output_folder` gives, optional
         Where the run will be saved; unfinished work on `BlockFiles` is kept there.
     progress : callable, optional
-        Called with a `Progress`; what a fit warns of is told there and kept in the
-        result's ``warnings``.
+        Called with a `Progress`. What there is to warn of is not told there but in the
+        result's ``warnings``, all of it, the worst first.
 
     Returns
     -------
@@ -152,32 +137,28 @@ def cluster(
     if survival is not None:
         check_survival(survival, compared)
     with stages.run("inspect"):
-        inspection = inspect_loaded(loaded)
-    for text in inspection.warnings:
-        stages.say(f"warning: {text}")
+        inspection = replace(inspect(views), columns=loaded.columns)
     cost = expected_cost(method, views, model.n_clusters)
-    stages.say(_forecast(cost, n_refits))
+    stages.say(forecast(method, views, cost, n_refits))
     check_cost(cost, stages, force=force)
     warned = fit_model(model, views, stages, cost.seconds)
-    trust = _judge(model, method, views, n_refits, stages)
+    trust = judge(model, method, views, n_refits, stages)
+    clustered = seek_structure(model, method, views, n_refits, stages)
     with stages.run("explain"):
         explanation = explain(model, views)
-    if explanation.leakage_warning:
-        stages.say(f"warning: {explanation.leakage_warning}")
     with stages.run("associate"):
         associations = associate(model.labels_, compared, survival=survival)
-    return ClusterRun(
+    run = ClusterRun(
         model=model,
         method=method,
         views=views,
         seconds=stages.seconds,
         notes=loaded.notes,
-        # First what the fit says: it may be that there are no clusters.
-        warnings=(*warned, *inspection.warnings),
         inputs=source if isinstance(source, InputFiles) else None,
         fingerprints=loaded.fingerprints,
         inspection=inspection,
         confidence=trust,
+        structure=clustered,
         explanation=explanation,
         cost=cost,
         n_refits=n_refits,
@@ -185,6 +166,8 @@ def cluster(
         metadata=known,
         associations=associations,
     )
+    warned = run_warnings(run, reading=loaded.warnings, fit=warned)
+    return replace(run, warnings=warned)
 
 
 def repeat(
@@ -231,12 +214,13 @@ def repeat(
             f"{'; '.join(changed)}; bring the old file back, or repeat with "
             f"force=True (--force)."
         )
-    for text in (*changed, *record.check_versions()):
-        stages.say(f"warning: {text}")
+    other = (*changed, *record.check_versions())
+    for text in other:
+        stages.say(text)
     parameters = dict(request["parameters"])
     if n_jobs is not None:
         parameters["n_jobs"] = n_jobs
-    return cluster(
+    run = cluster(
         inputs,
         n_clusters=request["n_clusters"],
         method=request["method"],
@@ -247,6 +231,7 @@ def repeat(
         force=force,
         progress=progress,
     )
+    return replace(run, notes=(*other, *run.notes))
 
 
 def _cluster_by_blocks(
@@ -272,37 +257,17 @@ def _cluster_by_blocks(
         if work is not None:
             resumed = work.take(model, source, stages)
         warned = fit_model(model, source, stages)
-    return ClusterRun(
+    run = ClusterRun(
         model=model,
         method=method,
         views=source,
         seconds=stages.seconds,
         notes=(OUT_OF_CORE_NOTE,),
-        warnings=warned,
         inputs=files,
         work=work,
         resumed=tuple(resumed),
     )
-
-
-def _judge(
-    model: Any, method: str, views: IncompleteViews, n_refits: int, stages: Stages
-) -> Confidence:
-    # Refits do not search for a number of clusters.
-    search = expected_cost(method, views, model.n_clusters).seconds
-    once = expected_cost(method, views, len(model.cluster_centers_)).seconds
-    expected = n_refits * stages.seconds["fit"] * min(1.0, once / search)
-    with stages.run("confidence", expected=expected):
-        return confidence(model, views, n_refits=n_refits)
-
-
-def _forecast(cost: Cost, n_refits: int) -> str:
-    if n_refits == 0:
-        return cost.reason
-    return (
-        f"{cost.reason} Refits for the confidence ({n_refits}) take as long each, but "
-        f"for the search for a number of clusters."
-    )
+    return replace(run, warnings=run_warnings(run, fit=warned))
 
 
 def _columns(metadata: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray]:

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from imvc._plain import plain
-from imvc.insight import Associations, Confidence, Explanation, Inspection
+from imvc.insight import (
+    Associations,
+    Confidence,
+    Explanation,
+    Inspection,
+    Structure,
+)
 from imvc.io import FittedPreparation
 from imvc.methods import Cost
 from imvc.methods._registry import METHODS
@@ -27,6 +33,7 @@ from imvc.workflow._save import (
 )
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._unfinished import UnfinishedRun
+from imvc.workflow._warnings import no_structure
 
 _CURVE = ("k", "r", "v", "reason")  # columns of the curve, and of candidates
 _OWN = "this library"  # as the registry names our own method's paper
@@ -36,8 +43,8 @@ _OWN = "this library"  # as the registry names our own method's paper
 class ClusterRun:
     """What `cluster` found: a fitted model and what can be said about its clusters.
 
-    What needs all samples in memory (inspection, confidence, explanation, associations,
-    cost) is None where the files were read by blocks.
+    What needs all samples in memory (inspection, confidence, structure, explanation,
+    associations, cost) is None where the files were read by blocks.
 
     Parameters
     ----------
@@ -50,11 +57,14 @@ class ClusterRun:
     seconds : dict of str to float
         By stage.
     notes, warnings : tuple of str
-        What was decided about the files; what the data or the fit warned of.
+        What was decided about the files; and all that there is to warn of, the worst
+        first: page, terminal, JSON and ``run.json`` show these.
     inputs, fingerprints : InputFiles or BlockFiles and tuple of dict, optional
         The files, with sizes and SHA-256, where the views came from files.
     inspection : Inspection
     confidence : Confidence
+    structure : Structure
+        Whether there are clusters at all; None also without refits.
     explanation : Explanation
     cost : Cost
         The estimate for one fit.
@@ -85,6 +95,7 @@ class ClusterRun:
     fingerprints: tuple[dict[str, Any], ...] = ()
     inspection: Inspection | None = None
     confidence: Confidence | None = None
+    structure: Structure | None = None
     explanation: Explanation | None = None
     cost: Cost | None = None
     n_refits: int = 0
@@ -122,6 +133,11 @@ class ClusterRun:
     def doubtful(self) -> dict[int, float]:
         """Clusters of which too little comes back, with that share."""
         return doubtful_clusters(self.cluster_stability)
+
+    @property
+    def no_structure(self) -> str | None:
+        """The sentence that no clusters were found, where that is so."""
+        return no_structure(self.model, self.structure)
 
     def number_in_words(self) -> str:
         """What the data say about the number of clusters, in a sentence or two."""
@@ -162,10 +178,11 @@ class ClusterRun:
     def summary(self) -> dict[str, Any]:
         """The result in a few numbers, in JSON's types.
 
-        What may make an end of it comes first: the evidence that there are clusters.
+        What may make an end of it comes first: whether there are clusters at all.
         """
         model = self.model
         summary = {
+            "structure": None if self.structure is None else self.structure.to_dict(),
             "evidence": getattr(model, "evidence_", None),
             "evidence_reason": getattr(model, "evidence_reason_", None),
             "method": self.method,
@@ -199,13 +216,6 @@ class ClusterRun:
         ):
             raise ValueError(OUT_OF_CORE_NOTE)
         model, paper = self.model, METHODS[self.method].paper
-        reason = getattr(model, "evidence_reason_", None)
-        fit_warnings = [
-            text
-            for text in self.warnings
-            # Inspection and evidence have places of their own on the page.
-            if text not in self.inspection.warnings and not (reason and reason in text)
-        ]
         return ClusterReport(
             title=f"{self.n_clusters} clusters of {self.views.n_samples} samples",
             method=type(model).__name__,
@@ -227,11 +237,13 @@ class ClusterRun:
             versions=versions(),
             stability_curve=getattr(model, "stability_curve_", None),
             evidence=getattr(model, "evidence_", None),
-            evidence_reason=reason,
+            evidence_reason=getattr(model, "evidence_reason_", None),
             candidates=getattr(model, "candidates_", None),
             cluster_stability=self.cluster_stability,
             objective=np.asarray(model.objective_),
-            notes=(*self.notes, *fit_warnings),
+            notes=self.notes,
+            warnings=self.warnings,
+            structure=self.structure,
             seconds=self.seconds,
             scores=self.scores,
             citation=() if paper == _OWN else (paper,),

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from imvc.insight import inspect
 from imvc.io import InputError, read_metadata
 from imvc.methods import get_method, list_methods
 from imvc.methods._base import draw_seed
@@ -139,6 +140,8 @@ def compare_methods(
         make_model(name, n_clusters, {}, random_state)
     loaded = load_views(source, stages, fingerprint=False)
     views = loaded.views
+    with stages.run("inspect"):
+        warned = dict.fromkeys((*loaded.warnings, *inspect(views).warnings))
     score, n_labelled = None, None
     if labels is not None:
         score, n_labelled = _score_of_known(labels, views)
@@ -152,7 +155,7 @@ def compare_methods(
     with stages.run("compare", total=len(costs), expected=expected) as step:
         done = iter(range(1, len(estimators) + 1))
         found = _fit_all(estimators, views, score, lambda row: step(next(done)))
-    return MethodComparison(found, costs, n_labelled, loaded.notes)
+    return MethodComparison(found, costs, n_labelled, loaded.notes, tuple(warned))
 
 
 def _estimators(

@@ -103,13 +103,15 @@ class MethodComparison:
         The estimates.
     n_labelled : int or None
         Samples whose class is known; None without classes.
-    notes : tuple of str
+    notes, warnings : tuple of str
+        What was decided about the files, and what may spoil every result.
     """
 
     comparison: Comparison
     costs: Mapping[str, Cost]
     n_labelled: int | None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -146,6 +148,7 @@ class MethodComparison:
             },
             "n_labelled": self.n_labelled,
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
         }
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -55,6 +55,7 @@ class Demo:
         """Everything in JSON's types."""
         return {
             **self.run.summary(),
+            "warnings": list(self.run.warnings),
             "scores": self.run.scores,
             "seconds": self.seconds,
             "files": {name: str(path) for name, path in self.files.items()},

@@ -10,6 +10,8 @@ from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._stages import Stages
 
+_FOR_PROGRAMMERS = (DeprecationWarning, FutureWarning, ResourceWarning)
+
 
 def methods_that(capability: str) -> list[str]:
     """Names of the methods that have a capability, as the registry says."""
@@ -56,7 +58,7 @@ def check_cost(cost: Cost, stages: Stages, *, force: bool) -> None:
     except ValueError as error:
         if not force:
             raise ValueError(f"{error} force=True (--force) tries it.") from error
-        stages.say(f"warning: {error}")
+        stages.say(f"{error} Tried all the same.")
 
 
 def fit_model(
@@ -65,7 +67,7 @@ def fit_model(
     stages: Stages,
     expected: float | None = None,
 ) -> tuple[str, ...]:
-    """Fit, telling iterations; what was warned of, each sentence once."""
+    """Fit, telling iterations; what users are warned of, each sentence once."""
     with (
         stages.run("fit", expected=expected) as step,
         warnings.catch_warnings(record=True) as caught,
@@ -76,8 +78,9 @@ def fit_model(
             model.fit(views)
         finally:
             model.set_params(callback=None)
-    texts = (" ".join(str(warning.message).split()) for warning in caught)
-    found = tuple(dict.fromkeys(texts))
-    for text in found:
-        stages.say(f"warning: {text}")
-    return found
+    texts = (
+        " ".join(str(warning.message).split())
+        for warning in caught
+        if not issubclass(warning.category, _FOR_PROGRAMMERS)
+    )
+    return tuple(dict.fromkeys(texts))

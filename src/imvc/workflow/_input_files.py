@@ -263,7 +263,7 @@ class BlockFiles:
 
 @dataclass(frozen=True, eq=False)
 class LoadedViews:
-    """Views in memory, and where they come from."""
+    """Views in memory, where they come from, and what their files warn of."""
 
     views: IncompleteViews
     preparation: FittedPreparation | None = None

@@ -13,6 +13,7 @@ from imvc.insight import confidence
 from imvc.io import FittedPreparation, read_views, write_labels
 from imvc.methods import load_model
 from imvc.workflow._stages import Progress, Stages
+from imvc.workflow._warnings import no_structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +32,10 @@ class Prediction:
         Samples whose cluster is doubtful by their margin.
     n_views : ndarray of int64
         Views that each sample was seen in.
-    notes, warnings : tuple of str
-        What was decided about the files, and what may spoil the result.
+    notes : tuple of str
+        What was decided about the files.
+    warnings : tuple of str
+        What may spoil the result, the worst first.
     """
 
     ids: np.ndarray
@@ -105,10 +108,6 @@ def predict(
         found = read_views(paths, like=like, **layout)
     for note in found.notes:
         stages.say(note)
-    for text in found.warnings:
-        stages.say(f"warning: {text}")
-    if getattr(model, "evidence_", None) == "none":
-        stages.say(f"there may be no clusters: {model.evidence_reason_}")
     with stages.run("predict"):
         labels = model.predict(found.views)
         trust = confidence(model, found.views, n_refits=0)
@@ -119,8 +118,16 @@ def predict(
         low=trust.low,
         n_views=found.views.mask.sum(axis=1),
         notes=found.notes,
-        warnings=found.warnings,
+        warnings=(*_of_model(model), *found.warnings),
     )
+
+
+def _of_model(model: Any) -> tuple[str, ...]:
+    """What was wrong with the model's own clusters."""
+    text = getattr(model, "no_structure_", None) or no_structure(model)
+    if text is None:
+        return ()
+    return (f"{text} The model's clusters are one way to cut its samples.",)
 
 
 def _preparation_of(model: Any, path: Any) -> FittedPreparation | None:

@@ -148,6 +148,7 @@ def _writers(run: "ClusterRun") -> Iterator[tuple[str, _Writer]]:
         if run.preparation is not None:
             # New files get the same treatment; `save` keeps attributes that end so.
             run.model.preparation_ = run.preparation.to_dict()
+        run.model.no_structure_ = run.no_structure  # whoever predicts is told
         yield "model.imvc", run.model.save
     picture = run.inspection.to_svg()
     yield "patterns.svg", lambda path: path.write_text(picture, encoding="utf-8")

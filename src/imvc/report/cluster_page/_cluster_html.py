@@ -25,13 +25,13 @@ from imvc.report.cluster_page._cluster_words import (
     sentence,
     summary,
     valley,
-    warnings,
 )
 from imvc.report.cluster_page._meaning import heatmap, meaning, p_value
 from imvc.report.cluster_page._point_map import cut, point_data, script_json
 
 _LOWEST = 20  # least certain samples that are listed
 _BINS = 20
+_COLUMN_ROWS = 500  # columns whose reading is listed
 _FEATURE_ROWS = 3_000  # of all tables of features together
 _COLOURS, _SHAPES = 8, 6
 # Heights that are named in the curves over numbers of clusters.
@@ -94,7 +94,6 @@ def cluster_page(report: ClusterReport) -> str:
     text = environment.get_template("cluster.html.j2").render(
         report=report,
         summary=summary(report),
-        warnings=warnings(report),
         style=(TEMPLATES / "cluster.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=_policy_hash(script),
@@ -102,6 +101,7 @@ def cluster_page(report: ClusterReport) -> str:
         points_json=script_json(points),
         upset=report.inspection.to_svg(),
         looks=looks,
+        columns=_columns(report),
         meaning=meaning(report, looks),
         heatmap=heatmap(report),
         features=_features(report),
@@ -127,6 +127,24 @@ def _looks(report: ClusterReport) -> dict[int, tuple[int, int]]:
     return {
         int(label): (i % _COLOURS, i // _COLOURS % _SHAPES)
         for i, label in enumerate(np.unique(report.labels))
+    }
+
+
+def _columns(report: ClusterReport) -> dict[str, Any] | None:
+    """How columns of files were read: those that are plain numbers come last."""
+    listed = sorted(
+        report.inspection.columns,
+        key=lambda c: (c.kind == "number", -c.n_empty / max(1, c.n_rows)),
+    )
+    if not listed:
+        return None
+    kinds: dict[str, int] = {}
+    for c in listed:
+        kinds[c.kind] = kinds.get(c.kind, 0) + c.n_columns
+    return {
+        "counts": ", ".join(f"{count(n)} {kind}" for kind, n in kinds.items()),
+        "rows": listed[:_COLUMN_ROWS],
+        "more": sum(c.n_columns for c in listed[_COLUMN_ROWS:]),
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from imvc.insight import Associations, Confidence, Explanation, Inspection
+from imvc.insight import Associations, Confidence, Explanation, Inspection, Structure
 
 DOUBTFUL = 0.75  # a cluster of which less comes back from run to run
 
@@ -62,6 +62,10 @@ class ClusterReport:
         Share of every cluster that comes back from run to run; NaN where unknown.
     associations : Associations, optional
         How the metadata differ between the clusters.
+    warnings : tuple of str
+        What may spoil the result, the worst first.
+    structure : Structure, optional
+        Whether there are clusters at all.
     """
 
     title: str
@@ -88,6 +92,8 @@ class ClusterReport:
     candidates: Sequence[Any] | None = None
     cluster_stability: np.ndarray | None = None
     associations: Associations | None = None
+    warnings: tuple[str, ...] = ()
+    structure: Structure | None = None
 
     def __post_init__(self) -> None:
         n = self.n_samples
@@ -119,6 +125,12 @@ class ClusterReport:
     def n_incomplete(self) -> int:
         """Samples that lack at least one view."""
         return int(np.count_nonzero(~self.mask.all(axis=1)))
+
+    @property
+    def structureless(self) -> bool:
+        """Whether no clusters were found, only a way to cut the samples."""
+        seen = self.structure is not None and self.structure.found is False
+        return seen or self.evidence == "none"
 
     @property
     def n_taken(self) -> int:

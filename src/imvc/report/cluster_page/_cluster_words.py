@@ -1,14 +1,11 @@
-"""A clustering in words: the summary and the warnings of its page."""
+"""A clustering in words: the summary of its page."""
 
 import numpy as np
 
+from imvc.insight import Confidence
 from imvc.report.cluster_page._cluster_report import ClusterReport
 from imvc.report.cluster_page._point_map import cut
 
-# Single samples between clusters are no reason to doubt the clusters. They are when the
-# average sample changes in three of ten refits, or when every third one is flagged.
-_UNSTABLE = 0.7
-_MANY_FLAGGED = 1 / 3
 _NAMED = 8  # views named in the summary
 CLEAR, FLAT = 0.5, 1.0  # valleys up to the first are clear, from the second on none
 
@@ -40,44 +37,14 @@ def summary(report: ClusterReport) -> list[str]:
     """Short sentences for a reader who knows the data and not the method."""
     number = number_in_words(report.n_taken, report.evidence, report.evidence_reason)
     found = [_data(report), _result(report), number, _certainty(report)]
-    if report.evidence == "none":  # before any cluster is spoken of
-        found.insert(0, found.pop(2))
+    if report.structureless:  # before any cluster is spoken of
+        found.insert(0, "No cluster structure was found.")
     return found
 
 
-def warnings(report: ClusterReport) -> list[str]:
-    """What may spoil the result, the worst first."""
-    found = []
-    if report.explanation.leakage_warning:
-        found.append(report.explanation.leakage_warning)
-    stability = mean_stability(report)
-    if stability is not None and stability < _UNSTABLE:
-        found.append(
-            f"The clusters are not stable: when the method was run again with other "
-            f"random starts, a sample stayed in its cluster in only "
-            f"{percent(stability)} of the runs on average. Do not rely on single "
-            f"assignments."
-        )
-    flagged = np.mean(report.confidence.low)
-    if flagged > _MANY_FLAGGED:
-        found.append(
-            f"{percent(flagged)} of the samples are flagged as uncertain. The groups "
-            f"may overlap, or there may be no clear groups in the data."
-        )
-    if report.evidence == "weak":
-        found.append(
-            f"The evidence for this number of clusters is weak"
-            f"{_because(report.evidence_reason)}. Look at the curves below, and let "
-            f"knowledge of the field decide."
-        )
-    if report.doubtful and report.evidence != "none":
-        found.append(_doubt(report))
-    return found + list(report.inspection.warnings)
-
-
-def mean_stability(report: ClusterReport) -> float | None:
+def mean_stability(confidence: Confidence) -> float | None:
     """Mean share of refits that confirm a sample's cluster; None without refits."""
-    known = report.confidence.stability[~np.isnan(report.confidence.stability)]
+    known = confidence.stability[~np.isnan(confidence.stability)]
     return float(known.mean()) if len(known) else None
 
 
@@ -124,10 +91,7 @@ def number_in_words(taken: int, evidence: str | None, reason: str | None) -> str
         return "The number of clusters was given by the user."
     because = _because(reason)
     if evidence == "none":
-        return (
-            f"There may be no clusters in these data{because}. The {taken} clusters "
-            f"are one way to cut the samples, not groups that were found."
-        )
+        return f"The number {taken} was taken without any evidence for it{because}."
     return (
         f"{taken} clusters, give or take one, were suggested by the program; the "
         f"evidence is {evidence}{because}."
@@ -136,16 +100,6 @@ def number_in_words(taken: int, evidence: str | None, reason: str | None) -> str
 
 def _because(reason: str | None) -> str:
     return f": {cut(reason, 600).rstrip('.')}" if reason else ""
-
-
-def _doubt(report: ClusterReport) -> str:
-    found, total = report.doubtful, len(np.unique(report.labels))
-    shares = ", ".join(f"{percent(share)} of cluster {c}" for c, share in found.items())
-    are, come = ("is", "comes") if len(found) == 1 else ("are", "come")
-    return (
-        f"{len(found)} of {total} clusters {are} doubtful: only {shares} {come} back "
-        f"when the samples are clustered again from other anchors."
-    )
 
 
 def _certainty(report: ClusterReport) -> str:
@@ -158,7 +112,7 @@ def _certainty(report: ClusterReport) -> str:
             f"{'is' if low == 1 else 'are'} flagged as uncertain: between two "
             f"clusters, or in another one when the method is run again."
         )
-    stability = mean_stability(report)
+    stability = mean_stability(report.confidence)
     if stability is None:
         return text
     return (

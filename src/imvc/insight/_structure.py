@@ -1,0 +1,234 @@
+"""structure: are there clusters at all, or would noise look the same?
+
+Clusters of noise do not come back when other samples are drawn. How much comes back by
+chance depends on n, on the number of clusters, on the features and on the method, so it
+is measured: on the same data with every column shuffled over its observed rows. No
+feature then knows of any other, in its view or in another one.
+
+Halves of the samples are drawn, not larger parts: two draws that share most of their
+samples also share what is accidental in them (over 96 sets of noise the mean agreement
+of draws of 80 % went up to 0.99, of halves to 0.78). The rule and what it was measured
+on: benchmarks/RESULTS.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from imvc._plain import plain
+from imvc.insight._confidence import refit_labels
+from imvc.insight._fitted import check_same_samples, model_views
+from imvc.metrics import adjusted_rand
+from imvc.views import IncompleteViews
+
+# Found: better than shuffled data by the margin and some of the spread of both, half of
+# it with eight draws. Where it is far more after the first few, the others are spared.
+_MARGIN = 0.05
+_FIRST_FEW, _FAR_MORE = 4, 1.5
+_STABLE = 0.9  # what comes back so well is not called noise, whatever noise does
+_PER_SHUFFLE = 4  # draws from one shuffle of the data
+_TOO_FEW = "there are too few samples, or only one cluster"
+_LEAST = 10  # samples per cluster that a draw should have
+_Draw = tuple[np.ndarray, np.ndarray]  # samples and their labels
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Whether clusters are more than noise would give.
+
+    Parameters
+    ----------
+    found : bool or None
+        False where the clusters come back no better than those of shuffled data; None
+        where it cannot be told (`reason` says why).
+    stability : float
+        Mean agreement (adjusted Rand index) of clusterings of random halves of the
+        samples, on the samples that two halves share; NaN if not known.
+    shuffled : float
+        The same for the data with every column shuffled.
+    n_samples : int
+        Samples that the halves were drawn from.
+    n_fits : int
+        Fits that were made.
+    reason : str
+        What was found in words; goes on after "No cluster structure was found:".
+    """
+
+    found: bool | None
+    stability: float
+    shuffled: float
+    n_samples: int
+    n_fits: int
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in the types of JSON; None for what is not known."""
+        return plain(vars(self), otherwise=lambda _: None)
+
+
+def structure(
+    model: Any,
+    Xs: Any,
+    *,
+    mask: Any = None,
+    n_draws: int = 8,
+    max_samples: int = 1000,
+    random_state: int = 0,
+    callback: Callable[[int], Any] | None = None,
+) -> Structure:
+    """Tell whether clusters are more stable than those of shuffled data.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Of any method.
+    Xs : as in ``fit``
+        The data of the fit.
+    mask : array-like of bool, shape (n_samples, n_views), optional
+    n_draws : int, default=8
+        Random halves of the samples that are clustered, into as many clusters as the
+        model has; of shuffled data twice as many. Where clusters are clear after four
+        of them, the others are left out.
+    max_samples : int, default=1000
+        Samples that halves are drawn from, at random where there are more.
+    random_state : int, default=0
+        The answer is the same for the same number.
+    callback : callable, optional
+        Called with the number of draws made so far.
+
+    Returns
+    -------
+    Structure
+
+    Notes
+    -----
+    Shuffled columns have no ties left, so clusters that come back better owe it to ties
+    between features. These need not be clusters: data whose features go together along
+    one strong factor (a continuum) are cut in the same way again and again, and are not
+    called noise. Clusters that a single column tells, which shuffling leaves as it is,
+    are known by their stability alone.
+
+    Examples
+    --------
+    >>> from imvc import ImputeKMeans
+    >>> from imvc.datasets import make_views
+    >>> from imvc.insight import structure
+    >>> data = make_views(120, (5, 4), 3, incomplete=0.3, random_state=0)
+    >>> model = ImputeKMeans(3, random_state=0).fit(data.Xs, mask=data.mask)
+    >>> structure(model, data.Xs, mask=data.mask, n_draws=4).found
+    True
+    """
+    for name, value, least in (
+        ("n_draws", n_draws, 4),
+        ("max_samples", max_samples, 4),
+    ):
+        if not isinstance(value, Integral) or value < least:
+            raise ValueError(
+                f"{name}={value!r} must be a whole number, {least} or more."
+            )
+    views = model_views(model, Xs, mask)
+    check_same_samples(model, views, "pass the data of the fit")
+    rng = np.random.default_rng(random_state)
+    clusters = len(np.unique(model.labels_))
+    count = min(views.n_samples, max(max_samples, 2 * _LEAST * clusters))
+    views = views.select(np.sort(rng.permutation(views.n_samples)[:count]))
+    if clusters < 2 or count // 2 <= clusters:
+        return Structure(None, np.nan, np.nan, count, 0, _TOO_FEW)
+    try:
+        return _compared(
+            model, views, int(n_draws), rng, callback or (lambda done: None)
+        )
+    except ValueError as error:  # such as more anchors than a half has samples
+        reason = f"halves of the samples could not be clustered ({error})"
+        return Structure(None, np.nan, np.nan, count, 0, reason)
+
+
+def _compared(
+    model: Any, views: IncompleteViews, n_draws: int, rng: Any, tell: Callable
+) -> Structure:
+    """Draws of the data and of shuffled data, until clusters stand out."""
+    n, draws, by_chance = views.n_samples, [], []
+    for done in range(n_draws):
+        draws.append(_draw(model, views, rng))
+        if done % 2 == 0:
+            other = shuffled(views, rng)
+            same = [_draw(model, other, rng) for _ in range(_PER_SHUFFLE)]
+            by_chance += agreements(same, n)
+        tell(done + 1)
+        if done + 1 == _FIRST_FEW and _stand_out(
+            agreements(draws, n), by_chance, _FAR_MORE
+        ):
+            break
+    values = agreements(draws, n)
+    found = _stand_out(values, by_chance, float(np.sqrt(2 / n_draws)))
+    stability, noise = float(np.mean(values)), float(np.mean(by_chance))
+    n_fits = len(draws) + _PER_SHUFFLE * ((len(draws) + 1) // 2)
+    return Structure(
+        found, stability, noise, n, n_fits, _in_words(found, stability, noise)
+    )
+
+
+def _stand_out(values: list[float], by_chance: list[float], spreads: float) -> bool:
+    """Whether agreements are beyond those of shuffled data."""
+    spread = np.hypot(np.std(values), np.std(by_chance))
+    better = np.mean(values) - np.mean(by_chance) > _MARGIN + spreads * spread
+    return bool(better or np.mean(values) >= _STABLE)
+
+
+def _draw(model: Any, views: IncompleteViews, rng: Any) -> _Draw:
+    """A random half of the samples and its clusters."""
+    rows = np.sort(rng.permutation(views.n_samples)[: views.n_samples // 2])
+    return rows, refit_labels(model, views.select(rows), int(rng.integers(2**31 - 1)))
+
+
+def agreements(draws: list[_Draw], n: int) -> list[float]:
+    """Adjusted Rand index of any two draws of `n`, on the samples that they share."""
+    labels = np.full((len(draws), n), -1)
+    for row, (samples, found) in zip(labels, draws):
+        row[samples] = found
+    return [_agree(a, b) for a, b in combinations(labels, 2)]
+
+
+def _agree(a: np.ndarray, b: np.ndarray) -> float:
+    shared = (a >= 0) & (b >= 0)
+    a, b = a[shared], b[shared]
+    # Where all that is shared is in one cluster, nothing was put apart twice.
+    if len(a) == 0 or a.min() == a.max() or b.min() == b.max():
+        return 0.0
+    return float(adjusted_rand(a, b))
+
+
+def shuffled(views: IncompleteViews, rng: Any) -> IncompleteViews:
+    """The same views with every column shuffled over its observed rows."""
+    arrays, positions = [], []
+    for v in range(views.n_views):
+        seen = views.mask[:, v]
+        arrays.append(_shuffle_columns(views.observed(v), rng))
+        positions.append(np.where(seen, np.cumsum(seen) - 1, -1))
+    return replace(views, arrays=tuple(arrays), positions=tuple(positions))
+
+
+def _shuffle_columns(X: Any, rng: Any) -> Any:
+    if not sp.issparse(X):
+        return rng.permuted(X, axis=0)
+    columns = sp.csc_array(X, copy=True)
+    for start, end in pairwise(columns.indptr.tolist()):
+        columns.indices[start:end] = rng.permutation(X.shape[0])[: end - start]
+    columns.has_sorted_indices = False
+    return columns.tocsr()
+
+
+def _in_words(found: bool, stability: float, by_chance: float) -> str:
+    if found:
+        how = "more stable"
+    else:
+        how = "no more stable" if stability - by_chance < 0.05 else "hardly more stable"
+    return (
+        f"the clusters are {how} ({stability:.2f}) than those of the same data with "
+        f"every column shuffled ({by_chance:.2f})"
+    )

@@ -1,0 +1,60 @@
+"""How sure the clusters of a run are, and whether there are any; their cost first."""
+
+from typing import Any
+
+from imvc.insight import Confidence, Structure, confidence, structure
+from imvc.methods import Cost, estimate_cost
+from imvc.methods._registry import METHODS
+from imvc.views import IncompleteViews
+from imvc.workflow._fit import expected_cost
+from imvc.workflow._stages import Stages
+
+# Samples whose halves tell whether there are clusters, and of methods in O(n^3).
+_MOST, _MOST_CUBIC = 1000, 300
+_LEAST_DRAWS = 4
+
+
+def forecast(method: str, views: IncompleteViews, cost: Cost, n_refits: int) -> str:
+    """What fit, refits and the question for structure will take, in words."""
+    if n_refits == 0:
+        return cost.reason
+    half = min(views.n_samples, _most(method)) // 2
+    return (
+        f"{cost.reason} Refits for the confidence ({n_refits}) take as long each, but "
+        f"for the search for a number of clusters; then at most "
+        f"{3 * _draws(n_refits)} fits of {half} samples tell whether there are "
+        f"clusters at all."
+    )
+
+
+def judge(
+    model: Any, method: str, views: IncompleteViews, n_refits: int, stages: Stages
+) -> Confidence:
+    """How sure the cluster of every sample is."""
+    # Refits do not search for a number of clusters.
+    search = expected_cost(method, views, model.n_clusters).seconds
+    once = expected_cost(method, views, len(model.cluster_centers_)).seconds
+    expected = n_refits * stages.seconds["fit"] * min(1.0, once / search)
+    with stages.run("confidence", expected=expected):
+        return confidence(model, views, n_refits=n_refits)
+
+
+def seek_structure(
+    model: Any, method: str, views: IncompleteViews, n_refits: int, stages: Stages
+) -> Structure | None:
+    """Whether there are clusters at all; None without refits."""
+    if n_refits == 0:
+        return None
+    most, draws = _most(method), _draws(n_refits)
+    half, k = min(views.n_samples, most) // 2, len(model.cluster_centers_)
+    once = estimate_cost(method, half, views.n_features, k).seconds
+    with stages.run("structure", total=draws, expected=3 * draws * once) as step:
+        return structure(model, views, n_draws=draws, max_samples=most, callback=step)
+
+
+def _most(method: str) -> int:
+    return _MOST_CUBIC if METHODS[method].cost == "O(n^3)" else _MOST
+
+
+def _draws(n_refits: int) -> int:
+    return max(_LEAST_DRAWS, 2 * n_refits)
