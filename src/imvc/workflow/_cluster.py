@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from imvc.insight import Inspection, associate, check_survival, explain, inspect
+from imvc.views import IncompleteViews
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
 from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
