@@ -405,7 +405,7 @@ def _view_names(
     name: Sequence[str] | None, files: Sequence[Path], stacked: Sequence[str]
 ) -> list[str | None] | None:
     """The names of the views: of the files, then of the views of several files."""
-    own = _names_of(name, files)
+    own: Sequence[str | None] | None = _names_of(name, files)
     if own is None and not any(stacked):
         return None
     return [*(own or [None] * len(files)), *(name or None for name in stacked)]
