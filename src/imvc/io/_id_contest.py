@@ -77,7 +77,7 @@ class _Contender:
 
     @property
     def possible(self) -> bool:
-        """All different, or nearly so where name or place speak for it; no fractions."""
+        """All different, or nearly so where name or place help; no fractions."""
         if self.distinct or not (self.text or self.column.whole):
             return self.text or self.column.whole
         if self.named and self.column.first:
