@@ -5,10 +5,8 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from imvc.io._loose_key import loose_key
+from imvc.io._loose_key import BREAKS, ONE_BREAK, loose_key
 
-_BREAKS = "-_.:|/"
-_ONE_BREAK = str.maketrans(_BREAKS, "-" * len(_BREAKS))
 _MOST_PARTS = 3
 _SAMPLE = 1000
 _NEARLY_ALL = 0.9
@@ -26,7 +24,7 @@ class Affix:
     def off(self, keys: Sequence[str]) -> list[str]:
         """Keys without it; a key that lacks it, or is nothing else, stays."""
         if self.parts:
-            lines = "\n".join(keys).translate(_ONE_BREAK).split("\n")
+            lines = "\n".join(keys).translate(ONE_BREAK).split("\n")
             return [self._without_parts(*pair) for pair in zip(keys, lines)]
         if self.end == "prefix":
             return [key.removeprefix(self.text) or key for key in keys]
@@ -210,7 +208,7 @@ def _constants(sample: list[str], others: Set[str]) -> Iterator[Affix]:
             affix = Affix(end, piece)
             hits = sum(key in others for key in affix.off(sample))
             if (
-                piece[inner] in _BREAKS
+                piece[inner] in BREAKS
                 or piece == pieces[-1]
                 or hits >= _A_FIFTH / 2 * len(sample)
             ):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 # What no eye sees in a cell that was copied from a page counts as a space.
 _SPACES = re.compile("[^\\S\n]+|[\u200b-\u200d\u2060\ufeff]+")
 _ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
+BREAKS = "-_.:|/"  # marks between the parts of an id
+ONE_BREAK = str.maketrans(BREAKS, "-" * len(BREAKS))
 _POINT_ZERO = re.compile(r"(?m)(?<=[0-9])\.0$")
 
 
@@ -21,14 +23,17 @@ LOOSE_STEPS: dict[str, Callable[[str], str]] = {
     "spaces": lambda text: _SPACES.sub("", text),
     "leading zeros": lambda text: _ZEROS.sub("", text),
     "a trailing '.0'": lambda text: _POINT_ZERO.sub("", text),
+    # R writes TCGA.02.0001 where the file had TCGA-02-0001.
+    "punctuation": lambda text: text.translate(ONE_BREAK),
 }
 
 
 def loose_key(text: str) -> str:
-    """What is left of an id when case, spaces, zeros and Unicode form are ignored.
+    """What is left of an id when small differences are ignored.
 
     NFKC, casefolded, without white space, without the zeros in front of any number,
-    without a ``.0`` after a last digit. Punctuation stays: A-1 is not A1.
+    without a ``.0`` after a last digit, one mark for all kinds of punctuation between
+    parts. That there is a mark stays: A-1 is not A1.
     """
     return loose_keys([text])[0]
 
