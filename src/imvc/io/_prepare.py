@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
-from imvc.io._errors import input_error
+from imvc.io._errors import input_error, shown
 from imvc.io._file_table import FileTable
 from imvc.io._prepare_view import (
     ViewPreparation,
@@ -155,8 +155,8 @@ class FittedPreparation:
         list of FileTable
             With the names and the columns of the fit.
         """
-        found = _match_views(self.views, tables)
-        return [apply_view(v, t, self.impute) for v, t in zip(found, tables)]
+        pairs = _match_views(self.views, tables)
+        return [apply_view(view, table, self.impute) for view, table in pairs]
 
     def apply_to_training(self, tables: Sequence[FileTable]) -> list[FileTable]:
         """`apply` for the tables of the fit, with the notes of the fit.
@@ -195,29 +195,65 @@ class FittedPreparation:
             ) from error
 
 
-def _match_views(views: Sequence[Any], tables: Sequence[FileTable]) -> list[Any]:
-    """The view of the fit that each table is.
+def _match_views(
+    views: Sequence[ViewPreparation], tables: Sequence[FileTable]
+) -> list[tuple[ViewPreparation, FileTable]]:
+    """Every table with the view of the fit that it is; a note where that is a guess.
 
     By name; what is left, by the features where exactly one free view has them; what
     is left then, by position if there are as many tables as views.
     """
     by_name = {view.name: view for view in views}
-    found = [by_name.get(table.name) for table in tables]
     _refuse_twins(tables)
+    found = [by_name.get(table.name) for table in tables]
+    named = list(found)
     _match_by_features(views, tables, found)
-    if None in found and len(tables) == len(views):
-        free = {view.name for view in views} - {v.name for v in found if v is not None}
-        for j, view in enumerate(views):
-            if found[j] is None and view.name in free:
-                found[j] = view
-    for table, view in zip(tables, found):
+    fitting = list(found)
+    if len(tables) == len(views):
+        taken = {view.name for view in found if view is not None}
+        for j, own in enumerate(views):
+            if found[j] is None and own.name not in taken:
+                found[j] = own
+    pairs = []
+    for j, (table, view) in enumerate(zip(tables, found)):
+        _refuse_samples_in_columns(table, views if view is None else [view])
         if view is None:
             raise input_error(
                 table.source,
                 f"is none of the views of the model ({', '.join(by_name)}), neither "
                 "by name nor by its columns; give its view with names= (--name).",
             )
-    return found
+        if fitting[j] is None:
+            table = table.with_notes(
+                f"taken for view {view.name!r} by its position; if that is wrong, "
+                "give names= (--name)"
+            )
+        elif named[j] is None:
+            table = table.with_notes(f"taken for view {view.name!r} by its columns")
+        pairs.append((view, table))
+    return pairs
+
+
+def _refuse_samples_in_columns(
+    table: FileTable, views: Sequence[ViewPreparation]
+) -> None:
+    """Rows called like the columns of a view are features, not samples."""
+    columns = set(table.features)
+    for view in views:
+        n, n_there = len(view.features), sum(f in columns for f in view.features)
+        if 2 * n_there >= n:
+            continue
+        rows = {str(cell) for column in table.metadata.values() for cell in column}
+        rows.update(() if table.ids is None else table.ids.tolist())
+        turned = [feature for feature in view.features if feature in rows]
+        if len(turned) > 2 * n_there and len(turned) >= max(2, n / 2):
+            raise input_error(
+                table.source,
+                f"{len(turned)} of its rows are called like columns of view "
+                f"{view.name!r} of the model, e.g. {shown(turned[:1])}, and {n_there} "
+                "of its columns: the samples seem to be in columns; pass "
+                f"transpose={table.name!r} (--transpose {table.name}).",
+            )
 
 
 def _refuse_twins(tables: Sequence[FileTable]) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -100,6 +101,7 @@ def predict(
     stages = Stages(progress)
     with stages.run("read"):
         model = load_model(model_path)
+        _check_names(names or (), model.view_names_)
         like = _preparation_of(model, model_path)
         found = read_views(
             [Path(path) for path in paths],
@@ -124,6 +126,20 @@ def predict(
         n_views=found.views.mask.sum(axis=1),
         notes=found.notes,
     )
+
+
+def _check_names(names: Sequence[str], views: Sequence[str]) -> None:
+    """Refuse names that were given and are none of the model's."""
+    for name in names:
+        # Of a file with several views it is what their names start with.
+        if any(view == name or view.startswith(f"{name}.") for view in views):
+            continue
+        near = get_close_matches(name, views, n=1)
+        raise ValueError(
+            f"names (--name) has {name!r}, which is no view of the model; its views "
+            f"are: {', '.join(views)}."
+            + (f" Did you mean {near[0]!r}?" if near else "")
+        )
 
 
 def _preparation_of(model: Any, path: Any) -> FittedPreparation | None:
