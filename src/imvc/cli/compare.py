@@ -69,15 +69,18 @@ def compare(
     (do clusters follow what is missing?), the agreement of the methods (adjusted Rand
     index) and, with --labels, scores. Ends with code 1 if a method failed.
     """
-    from imvc.workflow import compare_methods, read_classes
+    from imvc._files import check_target
+    from imvc.workflow import compare_methods
 
+    if output is not None:
+        check_target(output)
     source = inputs.input_files(files)
     with stage_progress(quiet) as progress:
         found = compare_methods(
             source,
             names(methods) or [],
             clusters,
-            labels=None if labels is None else read_classes(labels),
+            labels=labels,
             random_state=seed,
             force=force,
             progress=progress,

@@ -53,7 +53,10 @@ def predict(
     name); views may be absent. Columns are prepared exactly as they were for the model.
     """
     from imvc import workflow
+    from imvc.io import check_labels_path
 
+    if output is not None:
+        check_labels_path(output)
     options = InputOptions(id=id, name=name, transpose=transpose, layer=layer)
     layout = options.layout(files)
     with stage_progress(quiet) as progress:

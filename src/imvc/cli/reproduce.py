@@ -66,8 +66,11 @@ def reproduce(
     Ends with code 1 if a run failed. Runs out of time or memory are results, like the
     "-" in published tables.
     """
+    from imvc._files import check_folder
     from imvc.experiments import RecordStore, list_suites, load_suite, plan_suite
 
+    if output is not None:
+        check_folder(output)
     plans = [
         plan_suite(
             load_suite(suite, size),
@@ -94,7 +97,7 @@ def reproduce(
     with RecordStore(records) as store:
         results = [_run(plan, store, jobs, limits, data, retry) for plan in plans]
     page = None
-    if output:
+    if output is not None:
         from imvc.report import write_report
 
         page = write_report(records, output, suites=[p.suite.name for p in plans])

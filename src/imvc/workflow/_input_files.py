@@ -18,6 +18,7 @@ from imvc.io import (
     has_parquet,
     read_views,
 )
+from imvc.io._file_bytes import check_path
 from imvc.scale import BlockSource, ParquetRows, block_budget, open_source, parse_bytes
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._fit import methods_that
@@ -57,6 +58,7 @@ class InputFiles:
 
     def read(self) -> ViewFiles:
         """Read, prepare and join the files."""
+        check_files(self.all_paths())
         options = {f.name: getattr(self, f.name) for f in fields(self)}
         return read_views([Path(path) for path in options.pop("paths")], **options)
 
@@ -224,6 +226,14 @@ class LoadedViews:
     notes: tuple[str, ...] = ()
     metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprints: tuple[dict[str, Any], ...] = ()
+
+
+def check_files(paths: Sequence[Path]) -> None:
+    """Refuse a path that is no file: before the others are read for minutes."""
+    for path in paths:
+        source = str(path)
+        file, _, part = source.partition("::")  # one of several tables of a file
+        check_path(Path(file) if part else path, source)
 
 
 def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> LoadedViews:

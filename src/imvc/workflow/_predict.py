@@ -13,6 +13,7 @@ import numpy as np
 from imvc.insight import confidence
 from imvc.io import FittedPreparation, read_views, write_labels
 from imvc.methods import load_model
+from imvc.workflow._input_files import check_files
 from imvc.workflow._stages import Progress, Stages
 
 
@@ -102,6 +103,7 @@ def predict(
     with stages.run("read"):
         model = load_model(model_path)
         _check_names(names or (), model.view_names_)
+        check_files([Path(path) for path in paths])
         like = _preparation_of(model, model_path)
         found = read_views(
             [Path(path) for path in paths],
