@@ -14,7 +14,7 @@ from imvc.cli._options import (
     complete_method,
     names,
 )
-from imvc.cli._printing import print_json, print_table
+from imvc.cli._printing import print_json, print_text
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 4
@@ -90,7 +90,10 @@ def compare(
     if json:
         print_json({**found.to_dict(), "output": str(output) if output else None})
     else:
-        print_table("", *found.cells())
+        typer.echo(found.comparison.tables())
+        remarks = found.comparison.remarks()
+        for text in ["", *remarks] if remarks else ():
+            print_text(text)
         if output is not None:
             typer.echo(str(output))
     if found.failed:
