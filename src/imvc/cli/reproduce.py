@@ -82,9 +82,10 @@ def reproduce(
         )
         for suite in suites or list_suites()
     ]
-    for plan in plans:
-        for name in plan.absent:
-            typer.echo(f"{plan.suite.name}: {name} is not there, left out", err=True)
+    for name in dict.fromkeys(name for plan in plans for name in plan.absent):
+        lacking = [plan.suite.name for plan in plans if name in plan.absent]
+        told = f"{name} is not there, left out of {', '.join(lacking)}"
+        typer.echo(told, err=True)
     if not any(plan.runs for plan in plans):
         raise ValueError(
             "none of the datasets is there; name their folder with --data or in "
