@@ -16,7 +16,8 @@ that it is up to date. The program comes with `pip install 'imvc[cli,io,report]'
 - Results go to stdout, notes and progress to stderr; `--quiet` silences the notes,
   `--json` prints one JSON document.
 - Exit code 0: done; 1: a run failed; 2: wrong usage or input that cannot be used;
-  130: interrupted. Errors are one line that names the file and the remedy.
+  130: interrupted (143: by SIGTERM). Errors are one line that names the file and the
+  remedy.
 - Files are written whole or not at all, also when a command is interrupted.
 - `NO_COLOR=1` turns colours off. `imvc --install-completion` sets up the shell.
 """

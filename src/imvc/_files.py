@@ -1,11 +1,22 @@
 """Files that are either the old ones or the whole new ones, never halves."""
 
+import errno
 import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_write"]
+__all__ = [
+    "atomic_write",
+    "check_folder",
+    "check_parent",
+    "check_target",
+    "is_full",
+    "naming_full_disk",
+    "no_room",
+]
+
+_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 @contextmanager
@@ -15,23 +26,73 @@ def atomic_write(path, mode="wb"):
     On any exception the temporary file is removed and ``path`` stays as it was.
     """
     path = Path(path)
+    check_target(path)
+    with naming_full_disk(path):
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, mode) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            # mkstemp makes files private; what we write follows the umask instead.
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+def check_target(path):
+    """Refuse a path that no file can be put at: before the work for it is done."""
+    path = Path(path)
+    check_parent(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the name of a file in it.")
+    if path.exists() and not path.is_file():  # a device would be replaced by a file
+        raise FileExistsError(f"{path} is no regular file; give the name of one.")
+
+
+def check_parent(path):
+    """Refuse a path in a folder that is not there or may not be written to."""
+    start = f"cannot write {path.name!r}: the folder {str(path.parent)!r}"
     if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"cannot write {path.name!r}: the folder {str(path.parent)!r} does not "
-            f"exist; create it first."
+        raise FileNotFoundError(f"{start} does not exist; create it first.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"{start} may not be written to; choose another.")
+
+
+def check_folder(path):
+    """Refuse a path where there is no folder and none can be made."""
+    path = Path(path)
+    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(f"{there} is a file; give a folder to write to.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"the folder {str(there)!r} may not be written to; choose another."
         )
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+
+
+@contextmanager
+def naming_full_disk(path):
+    """Say which file found no room, and what to do; other errors pass as they are."""
     try:
-        with os.fdopen(handle, mode) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files private; what we write follows the user's umask instead.
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise no_room(path, error.errno) from error
+
+
+def is_full(error):
+    """Whether an error says that the disk, or the user's share of it, is full."""
+    return error.errno in _FULL
+
+
+def no_room(path, code=errno.ENOSPC):
+    """The error of a full disk, with the file that found no room on it."""
+    remedy = "free some space there, or write to another disk."
+    return OSError(code, f"{os.strerror(code)}; {remedy}", str(path))
 
 
 def _umask():

@@ -7,11 +7,13 @@ from typing import Any
 __all__ = ["aligned", "plain"]
 
 
-def aligned(lines: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:
+def aligned(
+    lines: Sequence[Sequence[str]], left: Sequence[int] = (0,), gap: str = "  "
+) -> str:
     """Columns side by side: those in ``left`` to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines)]
     texts = (
-        "  ".join(
+        gap.join(
             cell.ljust(width) if i in left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(line, widths))
         )

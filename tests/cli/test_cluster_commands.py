@@ -475,7 +475,12 @@ def test_of_two_commands_in_one_folder_one_wins_and_its_result_is_whole(study):
     assert not list(Path("out").glob(".*"))
 
 
-def test_ctrl_c_gives_130_and_leaves_nothing_half_written(study):
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["Ctrl-C", "SIGTERM", "SIGHUP"],
+)
+def test_a_signal_gives_its_code_and_leaves_nothing_half_written(study, number, code):
     command = [sys.executable, "-m", "imvc.cli", "cluster", *FILES, "-o", "out"]
     process = subprocess.Popen(
         # So many refits that it is certainly still at them.
@@ -486,16 +491,17 @@ def test_ctrl_c_gives_130_and_leaves_nothing_half_written(study):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
+        # Refits are fits: it is fitting, again and again.
         for line in process.stderr:
             if line.startswith("confidence"):
                 break
         assert list(Path("out").glob(".imvc-staging-*"))
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         rest = process.communicate(timeout=60)[1]
     finally:
         process.kill()
         process.wait()
-    assert process.returncode == 130
+    assert process.returncode == code
     assert rest == "imvc: interrupted; no half-written file is left.\n"
     assert not Path("out").exists()
 

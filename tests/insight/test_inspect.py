@@ -287,18 +287,18 @@ def test_hard_inputs_give_finite_numbers_text_and_picture(case):
     ).all()
     json.dumps(found.to_dict(), allow_nan=False)
     ET.fromstring(found.to_svg())
-    assert max(map(len, str(found).splitlines())) <= 88
+    assert max(map(len, str(found).splitlines())) <= 80
 
 
 @pytest.mark.parametrize("n_views", [1, 2, 7, 15, 30, 60])
-def test_the_text_is_never_wider_than_88_characters(n_views, rng):
+def test_the_text_is_never_wider_than_80_characters(n_views, rng):
     names = [
         f"measurement {v} with a very long name, version 2" for v in range(n_views)
     ]
     mask = rng.random((400, n_views)) < 0.6
     mask[:, 0] |= ~mask.any(axis=1)
     found = inspect({name: rng.random((400, 3)) for name in names}, mask=mask)
-    assert max(map(len, str(found).splitlines())) <= 88
+    assert max(map(len, str(found).splitlines())) <= 80
 
 
 def test_the_text_shows_dots_counts_and_how_much_is_left_out(rng):

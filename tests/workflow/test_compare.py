@@ -253,7 +253,7 @@ def test_slow_convergence_is_told_by_the_table_not_by_a_warning(data):
 def test_the_printed_table_is_aligned(data):
     methods = ["rise", ("a long\tlabel", Halves()), ("x", Failing(message="m " * 90))]
     text = str(compare(data.Xs, methods, 3, y=data.y, mask=data.mask))
-    table, agreement = text.split("\n\n")
+    table, agreement, remarks = text.split("\n\n")
     head, *lines = table.splitlines()
     assert head.split() == [
         *("method", "seconds", "iterations", "leakage"),
@@ -263,10 +263,65 @@ def test_the_printed_table_is_aligned(data):
     for line in lines[:2]:
         assert len(line) == ends
         assert line.rsplit(maxsplit=1)[1].replace(".", "").isdigit()
-    assert lines[2].endswith("...")
-    assert max(map(len, table.splitlines())) < ends + 70
+    assert lines[2].split()[0] == "x"
+    assert remarks.startswith("x failed: ValueError: m m m")
+    assert max(map(len, text.splitlines())) <= 80
     assert agreement.splitlines()[0] == "agreement (adjusted Rand index)"
     assert len(agreement.splitlines()) == 4
+
+
+def made_up(names, seed=0):
+    """A comparison of methods of some names, with random labels and all scores."""
+    rng = np.random.RandomState(seed)
+    keys = ("n_iter", "pattern_leakage", "acc", "nmi", "ari", "purity")
+    return Comparison(
+        [
+            {
+                **dict(method=name, labels=rng.randint(3, size=30), error=None),
+                **dict(seconds=12345.67, converged=bool(i % 2)),
+                **dict.fromkeys(keys, 1),
+            }
+            for i, name in enumerate(names)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        list_methods(),
+        ["rise", "bridge"],
+        [f"method number {i} with a very long name indeed" for i in range(13)],
+        [f"m{i}" for i in range(120)],
+    ],
+    ids=["all", "two", "long", "many"],
+)
+def test_the_tables_fit_a_terminal_of_80_columns(names):
+    result = made_up(names)
+    table, *agreement = result.tables().split("\n\n")
+    assert max(map(len, str(result).splitlines())) <= 80
+    lines = table.splitlines()
+    numbers = ["12345.67", "1", *["1.000"] * 5]
+    assert [line.split()[-7:] for line in lines[1:]] == [numbers] * len(names)
+    # Every block has a line per method, and the blocks all methods as columns.
+    heads = [block.splitlines()[block.startswith("agreement")] for block in agreement]
+    assert len(" ".join(heads).split()) == len(names)
+    assert {len(block.splitlines()) for block in agreement[1:]} <= {1 + len(names)}
+
+
+def test_numbered_agreement_is_that_of_the_methods_in_percent():
+    names = [f"method number {i} with a long name" for i in range(30)]
+    result = made_up(names)
+    _, *blocks = result.tables().split("\n\n")
+    blocks[0] = blocks[0].removeprefix("agreement (adjusted Rand index, in %)\n")
+    found = np.zeros((30, 30))
+    for block in blocks:
+        head, *lines = block.splitlines()
+        columns = [int(text) - 1 for text in head.split()]
+        for i, line in enumerate(lines):
+            assert line.split()[0] == str(i + 1)
+            found[i, columns] = line.split()[-len(columns) :]
+    np.testing.assert_array_equal(found, np.rint(100 * result.agreement))
 
 
 def test_an_empty_comparison_prints_its_head(data):

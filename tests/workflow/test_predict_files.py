@@ -97,3 +97,59 @@ def test_a_damaged_model_is_refused_by_name(saved, tmp_path):
     damaged.write_bytes(saved[2].read_bytes()[:-500])
     with pytest.raises(ValueError, match=r"broken.imvc"):
         predict(damaged, saved[0])
+
+
+def test_a_name_that_is_no_view_of_the_model_is_refused_with_the_nearest(saved):
+    paths, _, model = saved
+    problem = r"--name\) has 'protien', .* rna, protein, clinical\. Did you mean 'prot"
+    with pytest.raises(ValueError, match=problem):
+        predict(model, [paths[0]], names=["protien"])
+
+
+def test_a_name_like_no_view_is_refused_before_the_file_is_read(saved):
+    with pytest.raises(ValueError, match=r"are: rna, protein, clinical\.$"):
+        predict(saved[2], ["not-there.csv"], names=["x"])
+
+
+def test_names_are_those_of_a_model_saved_in_python_too(tmp_path):
+    data = make_views(60, (5, 4), 3, separation=8, random_state=0)
+    RISE(3, random_state=0).fit(data.Xs).save(tmp_path / "model.imvc")
+    np.save(tmp_path / "a.npy", data.Xs[0])
+    with pytest.raises(ValueError, match=r"has 'view', .* view0, view1"):
+        predict(tmp_path / "model.imvc", [tmp_path / "a.npy"], names=["view"])
+
+
+def test_a_match_by_columns_is_told(saved, tmp_path):
+    other = tmp_path / "new.csv"
+    other.write_bytes(saved[0][0].read_bytes())
+    found = predict(saved[2], [other])
+    assert f"{other}: taken for view 'rna' by its columns" in found.notes
+    assert not any("taken for" in n for n in predict(saved[2], saved[0]).notes)
+
+
+def test_a_match_by_position_is_told_with_what_to_give_instead(tmp_path):
+    data = make_views(60, (5, 5), 3, separation=8, random_state=0)
+    paths = [tmp_path / f"{name}.npy" for name in "abxy"]
+    for path, X in zip(paths, [*data.Xs, *data.Xs]):
+        np.save(path, X)
+    run = cluster(InputFiles(paths[:2]), n_clusters=3, n_refits=0)
+    model = run.save(tmp_path / "out", report=False)["model.imvc"]
+    told = predict(model, paths[2:]).notes
+    for path, view in zip(paths[2:], "ab"):
+        note = f"{path}: taken for view '{view}' by its position; if that is wrong, "
+        assert note + "give names= (--name)" in told
+
+
+@pytest.mark.parametrize("name", [None, "rna"])
+def test_a_file_with_samples_in_columns_gets_the_hint_to_turn_it(saved, tmp_path, name):
+    rows = list(csv.reader(open(saved[0][0], newline="")))
+    turned = tmp_path / "turned.csv"
+    with open(turned, "w", newline="") as file:
+        csv.writer(file).writerows(zip(*rows))
+    option = name or "turned"
+    names = None if name is None else [name]
+    problem = rf"6 of its rows are called like columns .*\(--transpose {option}\)"
+    with pytest.raises(InputError, match=problem):
+        predict(saved[2], [turned], names=names)
+    found = predict(saved[2], [turned], names=names, transpose=[option])
+    assert found.labels.tolist() == predict(saved[2], saved[0][:1]).labels.tolist()

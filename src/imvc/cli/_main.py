@@ -1,10 +1,17 @@
 """The entry point: errors become one line and an exit code."""
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
-# 0: done; 1: a run failed; 2: wrong usage or input; 130: interrupted.
+from imvc._files import is_full
+from imvc.cli._wrap import hanging
+
+# 0: done; 1: a run failed; 2: wrong usage or input; 130: interrupted, or 128 and the
+# number of the signal that did it.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 _WRONG_INPUT = (
     ValueError,
@@ -25,6 +32,46 @@ def main(argv: Sequence[str] | None = None) -> int:
         Arguments; by default those of the process.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    with _stopped_like_ctrl_c() as came:
+        try:
+            code = _run(arguments)
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+    if code == INTERRUPTED:
+        _say(_interrupted(arguments))
+        code = 128 + came[0] if came else INTERRUPTED
+    return code
+
+
+@contextmanager
+def _stopped_like_ctrl_c() -> Iterator[list[int]]:
+    """Let what else ends a program be cleaned up after as well; yields what came.
+
+    Signals that are ignored (by nohup) or handled already are left as they are.
+    """
+    came: list[int] = []
+    taken = []
+    if threading.current_thread() is threading.main_thread():
+        known = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+        taken = [s for s in known if s and signal.getsignal(s) == signal.SIG_DFL]
+
+    def stop(number: int, frame: object) -> None:
+        for own in taken:  # a second one would interrupt the cleaning up
+            signal.signal(own, signal.SIG_IGN)
+        came.append(number)
+        raise KeyboardInterrupt
+
+    for own in taken:
+        signal.signal(own, stop)
+    try:
+        yield came
+    finally:
+        for own in taken:
+            signal.signal(own, signal.SIG_DFL)
+
+
+def _run(arguments: list[str]) -> int:
+    """The exit code of a command, its error told."""
     try:
         from imvc.cli._app import build_app
     except ModuleNotFoundError as error:
@@ -40,8 +87,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except SystemExit as stop:
         code = stop.code
-    except KeyboardInterrupt:
-        code = INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone; nothing is left to tell it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -50,8 +95,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "--debug" in arguments:
             raise
         code = _explain(error)
-    if code == INTERRUPTED:
-        _say(_interrupted(arguments))
     if code is None:
         return 0
     return code if isinstance(code, int) else FAILED
@@ -70,6 +113,8 @@ def _explain(error: Exception) -> int:
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{os.fspath(error.filename)}: {error.strerror}"
+    elif isinstance(error, OSError) and is_full(error):
+        text = f"the output cannot be written: {error.strerror}."
     elif isinstance(error, MemoryError) and not text:
         text = "out of memory; take fewer samples or a method that needs less."
     elif isinstance(error, KeyError | AssertionError | IndexError):
@@ -93,8 +138,10 @@ def _explain_usage(error) -> int:
         error.show()
     else:
         context = getattr(error, "ctx", None)
+        text = " ".join(error.format_message().split())
+        text += "" if text.endswith((".", "?", "!")) else "."
         hint = f" See {context.command_path} --help." if context is not None else ""
-        _say(" ".join(error.format_message().split()) + hint)
+        _say(text + hint)
     return error.exit_code
 
 
@@ -105,4 +152,20 @@ def _interrupted(arguments: Sequence[str]) -> str:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"imvc: {text}\n")
+    """One line on stderr, wrapped at words in a terminal; nothing if that is gone."""
+    with suppress(OSError, ValueError):
+        line = f"imvc: {text}"
+        if sys.stderr.isatty():
+            line = hanging(line, _width())
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+
+def _width() -> int:
+    """Columns of the terminal behind stderr; 80 where that is unknown."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdigit() and int(wanted):
+        return int(wanted)
+    with suppress(OSError):
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    return 80

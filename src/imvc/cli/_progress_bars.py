@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from imvc.cli._printing import clock
+from imvc.cli._wrap import hanging
 
 _PAUSE = 10.0  # seconds between two lines about the same
+# Characters that leave room for the times in a terminal of 80 columns.
+_TITLE, _BAR = 24, 20
 
 
 @contextmanager
@@ -31,14 +34,14 @@ def progress_bar(title: str):
 
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        BarColumn(bar_width=_BAR),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(title, total=None)
+        task = bar.add_task(_cut(title), total=None)
         yield lambda state: bar.update(task, total=state.runs, completed=state.done)
 
 
@@ -63,7 +66,7 @@ class _Lines:
         text = f"{self._title}: {state.done}/{state.runs}"
         if made and not finished:
             text += f", about {clock(left)} left"
-        self._console.print(text, markup=False, highlight=False)
+        _print(self._console, text)
 
 
 @contextmanager
@@ -97,7 +100,7 @@ def stage_progress(
 
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=_BAR),
         TimeElapsedColumn(),
         TimeLeft(""),
     )
@@ -116,6 +119,17 @@ def _left(state, elapsed: float) -> str:
     return ""
 
 
+def _print(console, text: str) -> None:
+    """A message: wrapped at words in a terminal, on one line elsewhere."""
+    if console.is_terminal:
+        text = hanging(text, console.width)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= _TITLE else title[: _TITLE - 1] + "…"
+
+
 def _title(state) -> str:
     if state.total:
         return f"{state.stage} {state.done}/{state.total}"
@@ -131,20 +145,22 @@ class _StageBars:
 
     def tell(self, state) -> None:
         if state.message:
-            self._bar.console.print(
-                state.message, markup=False, highlight=False, soft_wrap=True
-            )
+            _print(self._bar.console, state.message)
             return
         if state.stage not in self._tasks:
             self._tasks[state.stage] = self._bar.add_task(
-                state.stage, total=state.total, state=state
+                _cut(state.stage), total=state.total, state=state
             )
         task = self._tasks[state.stage]
         # A stage of unknown length is full when it is over.
         total = (state.total or 1) if state.finished else state.total
         done = total if state.finished else state.done
         self._bar.update(
-            task, description=_title(state), total=total, completed=done, state=state
+            task,
+            description=_cut(_title(state)),
+            total=total,
+            completed=done,
+            state=state,
         )
         if state.finished:
             self._bar.stop_task(task)
@@ -160,7 +176,7 @@ class _StageLines:
 
     def tell(self, state) -> None:
         if state.message:
-            self._print(state.message)
+            _print(self._console, state.message)
             return
         now = time.monotonic()
         start = self._started.get(state.stage)
@@ -170,7 +186,5 @@ class _StageLines:
             return
         self._last = now
         left = _left(state, now - start)
-        self._print(f"{_title(state)} ({left})" if left else _title(state))
-
-    def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        text = f"{_title(state)} ({left})" if left else _title(state)
+        _print(self._console, text)

@@ -277,7 +277,7 @@ def _print_clusters(run, written, same: bool | None) -> None:
     if same is not None:
         verdict = "the same as" if same else "NOT the same as"
         typer.echo(f"The labels are {verdict} those of the repeated run.")
-    typer.echo("wrote " + ", ".join(sorted(written)))
+    print_text("wrote " + ", ".join(sorted(written)))
     labels = next(path for name, path in written.items() if "labels" in name)
     typer.echo(str(written.get("report.html", labels)))
 

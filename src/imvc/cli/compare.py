@@ -14,7 +14,7 @@ from imvc.cli._options import (
     complete_method,
     names,
 )
-from imvc.cli._printing import print_json, print_table, print_warnings
+from imvc.cli._printing import print_json, print_text, print_warnings
 from imvc.cli._progress_bars import stage_progress
 
 ORDER = 4
@@ -69,15 +69,18 @@ def compare(
     (do clusters follow what is missing?), the agreement of the methods (adjusted Rand
     index) and, with --labels, scores. Ends with code 1 if a method failed.
     """
-    from imvc.workflow import compare_methods, read_classes
+    from imvc._files import check_target
+    from imvc.workflow import compare_methods
 
+    if output is not None:
+        check_target(output)
     source = inputs.input_files(files or ())
     with stage_progress(quiet) as progress:
         found = compare_methods(
             source,
             names(methods) or [],
             clusters,
-            labels=None if labels is None else read_classes(labels),
+            labels=labels,
             random_state=seed,
             force=force,
             progress=progress,
@@ -88,7 +91,10 @@ def compare(
         print_json({**found.to_dict(), "output": str(output) if output else None})
     else:
         print_warnings(found.warnings, stderr=True)
-        print_table("", *found.cells())
+        typer.echo(found.comparison.tables())
+        remarks = found.comparison.remarks()
+        for text in ["", *remarks] if remarks else ():
+            print_text(text)
         if output is not None:
             typer.echo(str(output))
     if found.failed:

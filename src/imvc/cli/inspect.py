@@ -33,9 +33,11 @@ def inspect(
     Nothing is clustered. What was decided about the files (separators, id columns,
     columns left out) is told on stderr, the tables on stdout.
     """
-    from imvc._files import atomic_write
+    from imvc._files import atomic_write, check_target
     from imvc.workflow import inspect_source
 
+    if svg is not None:
+        check_target(svg)
     source = inputs.input_files(files or ())
     with stage_progress(quiet) as progress:
         found, notes = inspect_source(source, progress=progress)

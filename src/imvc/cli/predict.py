@@ -43,7 +43,10 @@ def predict(
     the model; other columns are ignored, and some may be absent.
     """
     from imvc import workflow
+    from imvc.io import check_labels_path
 
+    if output is not None:
+        check_labels_path(output)
     options = layout.layout(files or ())
     with stage_progress(quiet) as progress:
         found = workflow.predict(model, **options, guard=True, progress=progress)

@@ -66,8 +66,11 @@ def reproduce(
     Ends with code 1 if a run failed. Runs out of time or memory are results, like the
     "-" in published tables.
     """
+    from imvc._files import check_folder
     from imvc.experiments import RecordStore, list_suites, load_suite, plan_suite
 
+    if output is not None:
+        check_folder(output)
     plans = [
         plan_suite(
             load_suite(suite, size),
@@ -79,9 +82,10 @@ def reproduce(
         )
         for suite in suites or list_suites()
     ]
-    for plan in plans:
-        for name in plan.absent:
-            typer.echo(f"{plan.suite.name}: {name} is not there, left out", err=True)
+    for name in dict.fromkeys(name for plan in plans for name in plan.absent):
+        lacking = [plan.suite.name for plan in plans if name in plan.absent]
+        told = f"{name} is not there, left out of {', '.join(lacking)}"
+        typer.echo(told, err=True)
     if not any(plan.runs for plan in plans):
         raise ValueError(
             "none of the datasets is there; name their folder with --data or in "
@@ -94,7 +98,7 @@ def reproduce(
     with RecordStore(records) as store:
         results = [_run(plan, store, jobs, limits, data, retry) for plan in plans]
     page = None
-    if output:
+    if output is not None:
         from imvc.report import write_report
 
         page = write_report(records, output, suites=[p.suite.name for p in plans])

@@ -16,6 +16,7 @@ from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
 
+from imvc._files import no_room
 from imvc.experiments._owner import Owner
 from imvc.experiments._run_record import COLUMNS, Entry, Record, from_row, to_row
 from imvc.experiments._suite import (
@@ -112,9 +113,14 @@ class RecordStore:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """All of it or nothing; the lock is taken at the start."""
-        self._db.execute("BEGIN IMMEDIATE")
-        with self._db:  # commits, or rolls back on any exception
-            yield
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            with self._db:  # commits, or rolls back on any exception
+                yield
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+                raise
+            raise no_room(self.path) from error
 
     def __enter__(self) -> RecordStore:
         return self

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from imvc.insight._inspect import Inspection
 
 
-WIDTH = 88
+WIDTH = 80
 _PATTERNS = 12  # rows of the picture
 _NAME = 24  # characters of a name in the tables
 _BAR = 30

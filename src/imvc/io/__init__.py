@@ -23,7 +23,12 @@ from imvc.io._prepare import FittedPreparation, Preparation
 from imvc.io._prepare_view import column_table
 from imvc.io._read_file import read_file, read_metadata
 from imvc.io._read_views import ViewFiles, read_views
-from imvc.io._write_rows import check_format, take_rows, write_labels
+from imvc.io._write_rows import (
+    check_format,
+    check_labels_path,
+    take_rows,
+    write_labels,
+)
 
 __all__ = [
     "ColumnOptions",
@@ -34,6 +39,7 @@ __all__ = [
     "Preparation",
     "ViewFiles",
     "check_format",
+    "check_labels_path",
     "column_table",
     "file_of",
     "has_parquet",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc._files import naming_full_disk
 from imvc.io._checked_table import matrix_table
 from imvc.io._errors import InputError, input_error, reading
 from imvc.io._file_bytes import check_size
@@ -206,7 +207,8 @@ class NpyWriter:
         """Write rows below those that are there."""
         rows = np.ascontiguousarray(rows, self.dtype)
         data = rows.reshape(-1).view(np.uint8).data if rows.size else b""
-        self._file.write(data)
+        with naming_full_disk(self.path):
+            self._file.write(data)
         self.digest.update(data)
         self.n_rows += len(rows)
 
@@ -214,9 +216,10 @@ class NpyWriter:
         """Write the shape and close the file."""
         if self._file.closed:
             return
-        self._file.seek(0)
-        write_header(self._file, self.dtype, (self.n_rows, *self._tail))
-        self._file.close()
+        with naming_full_disk(self.path):
+            self._file.seek(0)
+            write_header(self._file, self.dtype, (self.n_rows, *self._tail))
+            self._file.close()
         os.replace(self._partial, self.path)
 
     def reader(self, label: str) -> NpyReader:

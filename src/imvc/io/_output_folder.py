@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from imvc._files import is_full, naming_full_disk, no_room
 from imvc.io._errors import InputError, input_error
 
 try:
@@ -74,10 +75,8 @@ class OutputFolder:
             self._staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=self.path))
         except BaseException as error:
             self._clean_up()
-            if isinstance(error, OSError) and not isinstance(error, InputError):
-                raise input_error(
-                    self._source, f"cannot be written ({error.strerror or error})."
-                ) from error
+            if isinstance(error, OSError):
+                raise self._unwritable(error) from error
             raise
         return self
 
@@ -124,19 +123,39 @@ class OutputFolder:
         trace: TracebackType | None,
     ) -> None:
         try:
+            if isinstance(error, OSError) and is_full(error):
+                raise no_room(self._place(error), error.errno) from error
             if kind is None:
                 self._commit()
         except OSError as problem:
-            raise input_error(
-                self._source, f"cannot be written ({problem.strerror or problem})."
-            ) from problem
+            if is_full(problem):
+                raise
+            raise self._unwritable(problem) from problem
         finally:
             self._clean_up()
+
+    def _unwritable(self, error: OSError) -> Exception:
+        if is_full(error):
+            return no_room(self.path, error.errno)
+        return input_error(
+            self._source,
+            f"cannot be written ({error.strerror or error}); choose another folder.",
+        )
+
+    def _place(self, error: OSError) -> Path:
+        """Where the file would have appeared that an error is about."""
+        path = Path(error.filename or "")
+        if self._staging is not None and self._staging in path.parents:
+            return self.path / path.relative_to(self._staging).parts[0]
+        return self.path / self._written[-1] if self._written else self.path
 
     def _commit(self) -> None:
         assert self._staging is not None
         for name in self._written:
-            with open(self._staging / name, "rb") as file:
+            with (
+                naming_full_disk(self.path / name),
+                open(self._staging / name, "rb") as file,
+            ):
                 os.fsync(file.fileno())
         with _uninterrupted():
             for name in self._written:
@@ -150,6 +169,12 @@ class OutputFolder:
         if self.path.exists() and not self.path.is_dir():
             raise input_error(self._source, "is a file; give a folder for the results.")
         missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
+        if missing and not missing[-1].parent.is_dir():
+            raise input_error(
+                self._source,
+                f"cannot be written, since {missing[-1].parent} is a file; give a "
+                "folder for the results.",
+            )
         for folder in reversed(missing):
             folder.mkdir(exist_ok=True)
             self._made.append(folder)
@@ -206,8 +231,12 @@ def _take_lock(path: Path, source: str) -> int:
             os.close(lock)
             raise _busy(path, source) from None
         if _is_same_file(lock, path):
-            os.ftruncate(lock, 0)
-            os.write(lock, str(os.getpid()).encode())
+            try:
+                os.ftruncate(lock, 0)
+                os.write(lock, str(os.getpid()).encode())
+            except OSError:
+                _release_lock(lock, path)
+                raise
             return lock
         # Its holder removed the file between our opening and our locking it.
         os.close(lock)

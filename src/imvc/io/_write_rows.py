@@ -12,7 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from imvc._files import atomic_write
+from imvc._files import (
+    atomic_write,
+    check_parent,
+    check_target,
+    naming_full_disk,
+)
 from imvc.io._errors import need
 from imvc.io._npy import block_reader, write_header
 
@@ -76,11 +81,6 @@ def save_rows(
             f"own, or choose .parquet or .csv."
         )
     rows = _Rows(array, ids, columns, block_rows)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"cannot write {path.name!r}: the folder {str(path.parent)!r} does not "
-            f"exist; create it first."
-        )
     if suffix == ".csv":
         _write_csv(path, rows.columns, rows.cells())
     elif suffix == ".parquet":
@@ -116,7 +116,7 @@ def write_labels(
     --------
     ``write_labels("labels.csv", model.sample_ids_, {"label": model.labels_})``
     """
-    path = Path(path)
+    path = check_labels_path(path)
     ids = np.asarray(ids, dtype=object).astype(str)
     arrays = {"id": ids, **{name: np.asarray(a) for name, a in columns.items()}}
     for name, array in arrays.items():
@@ -127,10 +127,9 @@ def write_labels(
             )
     if len(arrays) != len(columns) + 1:
         raise ValueError("a column is called 'id', like the ids; rename it.")
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         _write_csv(path, tuple(columns), [zip(*map(_cells, arrays.values()))])
-    elif suffix == ".parquet":
+    else:
         pa = need("pyarrow", str(path), purpose="writing it")
         typed = {
             name: pa.array(
@@ -139,8 +138,17 @@ def write_labels(
             for name, array in arrays.items()
         }
         _write_parquet(path, iter([pa.table(typed)]))
-    else:
+    return path
+
+
+def check_labels_path(path: str | os.PathLike[str]) -> Path:
+    """Refuse a path that `write_labels` cannot write to: before there are labels."""
+    path = Path(path)
+    if path.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"path {path.name!r} must end in .csv or .parquet.")
+    if path.suffix.lower() == ".parquet":
+        need("pyarrow", str(path), purpose="writing it")
+    check_target(path)
     return path
 
 
@@ -304,20 +312,22 @@ def _write_npy(path: Path, rows: _Rows) -> None:
 def _write_zarr(path: Path, rows: _Rows) -> None:
     import zarr
 
+    check_parent(path)  # zarr would make the folder
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     aside = partial.with_name(f"{partial.name}.old")
     try:
-        stored = zarr.create_array(
-            store=str(partial),
-            shape=rows.shape,
-            dtype=rows.dtype,
-            chunks=(min(rows.block_rows, max(rows.shape[0], 1)), *rows.shape[1:]),
-        )
-        for start, block in rows.blocks():
-            stored[start : start + len(block)] = block
-        if path.is_dir():  # no single step replaces a folder that holds files
-            os.rename(path, aside)
-        os.rename(partial, path)
+        with naming_full_disk(path):
+            stored = zarr.create_array(
+                store=str(partial),
+                shape=rows.shape,
+                dtype=rows.dtype,
+                chunks=(min(rows.block_rows, max(rows.shape[0], 1)), *rows.shape[1:]),
+            )
+            for start, block in rows.blocks():
+                stored[start : start + len(block)] = block
+            if path.is_dir():  # no single step replaces a folder that holds files
+                os.rename(path, aside)
+            os.rename(partial, path)
         shutil.rmtree(aside, ignore_errors=True)
     finally:
         shutil.rmtree(partial, ignore_errors=True)

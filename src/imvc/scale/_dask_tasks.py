@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from imvc._files import naming_full_disk
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
 from imvc.scale._source import GraphRows
@@ -154,9 +155,14 @@ class Stack:
             )
         # Whole or not at all, also if two workers come to write the same block.
         partial = self.folder / f".{i}-{uuid.uuid4().hex}"
-        with open(partial, "wb") as file:
-            np.save(file, rows, allow_pickle=False)
-        os.replace(partial, self.folder / f"{i}.npy")
+        whole = self.folder / f"{i}.npy"
+        try:
+            with naming_full_disk(whole), open(partial, "wb") as file:
+                np.save(file, rows, allow_pickle=False)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+        os.replace(partial, whole)
 
     def __getitem__(self, i):
         return np.load(self.folder / f"{i}.npy", allow_pickle=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from imvc._files import atomic_write
+from imvc._files import atomic_write, naming_full_disk
 from imvc.io._npy import write_header
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import PatternGrams
@@ -146,9 +146,13 @@ class BlockFiles:
         partial = file.with_suffix(".partial")
         arrays = item.to_arrays() if isinstance(item, GraphRows) else [item]
         # No fsync: a killed process loses nothing, and these can be made again.
-        with open(partial, "wb") as handle:
-            for array in arrays:
-                _write_array(handle, array)
+        try:
+            with naming_full_disk(file), open(partial, "wb") as handle:
+                for array in arrays:
+                    _write_array(handle, array)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
         os.replace(partial, file)
 
     def __getitem__(self, i):
@@ -214,15 +218,18 @@ class RowFile:
 
     def open(self, again=False):
         """Let blocks be written; ``again`` keeps what is there of them."""
-        self._handle = open(self._partial, "r+b" if again else "wb")
-        write_header(self._handle, self._dtype, (int(self._starts[-1]), *self._tail))
-        self._offset = self._handle.tell()
-        self._handle.truncate(self._offset + self._size)
-        self._handle.flush()
+        shape = (int(self._starts[-1]), *self._tail)
+        with naming_full_disk(self._path):
+            self._handle = open(self._partial, "r+b" if again else "wb")
+            write_header(self._handle, self._dtype, shape)
+            self._offset = self._handle.tell()
+            self._handle.truncate(self._offset + self._size)
+            self._handle.flush()
 
     def sync(self):
         """See to it that what was written outlives the machine."""
-        os.fsync(self._handle.fileno())
+        with naming_full_disk(self._path):
+            os.fsync(self._handle.fileno())
 
     def finish(self):
         """Give the file its name."""
@@ -236,7 +243,10 @@ class RowFile:
     def __setitem__(self, i, rows):
         rows = np.ascontiguousarray(rows, self._dtype)
         # A handle for each block: threads write side by side, on every system.
-        with open(self._partial, "r+b", buffering=0) as handle:
+        with (
+            naming_full_disk(self._path),
+            open(self._partial, "r+b", buffering=0) as handle,
+        ):
             handle.seek(self._offset + int(self._starts[i]) * self._row_bytes)
             data = memoryview(rows.reshape(-1)).cast("B") if rows.size else b""
             while len(data):

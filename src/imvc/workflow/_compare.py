@@ -114,8 +114,9 @@ def compare_methods(
     methods : sequence of str
         Names of the registry.
     n_clusters : int
-    labels : mapping of id to class, or array-like of shape (n_samples,), optional
-        Known classes; samples without one (None) are left out of the scores.
+    labels : mapping of id to class, array-like of shape (n_samples,), or str, optional
+        Known classes, or the file of them as `read_classes` takes it; samples without
+        one (None) are left out of the scores.
     random_state : int, default=0
     force : bool, default=False
         Try methods even where the estimate says that memory will not do.
@@ -138,6 +139,10 @@ def compare_methods(
     stages = Stages(progress)
     for name in methods:
         make_model(name, n_clusters, {}, random_state)
+        if list(methods).count(name) > 1:
+            raise ValueError(f"methods (--methods) names {name!r} twice; once will do.")
+    if isinstance(labels, str):
+        labels = read_classes(labels)
     loaded = load_views(source, stages, fingerprint=False)
     views = loaded.views
     with stages.run("inspect"):

@@ -3,8 +3,10 @@
 import csv
 import io
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from imvc._plain import aligned
 from imvc.methods import Cost
 from imvc.metrics import adjusted_rand
 
-_ERROR_WIDTH = 60  # characters of an error in the text of a comparison
+WIDTH = 80  # columns of a terminal
+_NAME = 30  # characters of a method's name beside the agreement
 # Scores in tables that are printed; the others are in the rows.
 _PRINTED = ("acc", "nmi", "ari", "purity")
 _HEADS = {"n_iter": "iterations", "pattern_leakage": "leakage"}
@@ -70,21 +73,36 @@ class Comparison:
             [{k: v for k, v in row.items() if k != "labels"} for row in self.rows]
         )
 
-    def __str__(self) -> str:
-        """A table of the rows and, below, the agreement of the methods."""
+    def tables(self) -> str:
+        """The rows and, below, the agreement of the methods, in 80 columns."""
         scores = [k for k in _PRINTED if self.rows and k in self.rows[0]]
         shown = ["seconds", "n_iter", "pattern_leakage", *scores]
-        head, lines = _cells(self.rows, shown, _ERROR_WIDTH)
-        text = aligned([head, *lines], left=(0, len(head) - 1))
+        lines = [["method", *(_HEADS.get(key, key) for key in shown)]]
+        for row in self.rows:
+            numbers = (_number(row[key], _FORMS.get(key, ".3f")) for key in shown)
+            lines.append([row["method"], *numbers])
+        text = aligned(_fitting(lines))
         if len(self.names) > 1:
-            text += "\n\nagreement (adjusted Rand index)\n" + aligned(
-                [["", *self.names]]
-                + [
-                    [name, *map(_number, row)]
-                    for name, row in zip(self.names, self.agreement)
-                ]
-            )
+            text += f"\n\n{_agreement_text(self.names, self.agreement)}"
         return text
+
+    def remarks(self) -> list[str]:
+        """What is to be said of methods beside their numbers, in sentences."""
+        slow = [row["method"] for row in self.rows if row["converged"] is False]
+        told = [f"not converged: {', '.join(slow)}"] if slow else []
+        return told + [
+            f"{row['method']} failed: {' '.join(row['error'].split())}"
+            for row in self.rows
+            if row["error"] is not None
+        ]
+
+    def __str__(self) -> str:
+        """The tables and, below, remarks."""
+        remarks = [
+            textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+            for text in self.remarks()
+        ]
+        return "\n\n".join([self.tables(), *(["\n".join(remarks)] if remarks else [])])
 
     def __repr__(self) -> str:
         failed = len(self.rows) - len(self.names)
@@ -131,13 +149,6 @@ class MethodComparison:
             found.append({**line, "error": row["error"]})
         return found
 
-    def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Head and rows of the table for a terminal."""
-        rows = self.table()
-        scores = [name for name in _PRINTED if rows and name in rows[0]]
-        agree = [name for name in rows[0] if name.startswith("agreement with ")]
-        return _cells(rows, ["seconds", "pattern_leakage", *scores, *agree])
-
     def to_dict(self) -> dict[str, Any]:
         """Everything but the labels, in JSON's types."""
         return {
@@ -163,31 +174,39 @@ class MethodComparison:
         return Path(path)
 
 
-def _cells(
-    rows: Sequence[Mapping[str, Any]], shown: Sequence[str], width: int | None = None
-) -> tuple[list[str], list[list[str]]]:
-    """Head and lines of a table: the method, what is shown of it, and a remark."""
-    head = ["method", *(_HEADS.get(key, key) for key in shown), ""]
-    lines = [
-        [
-            row["method"],
-            *(_number(row[key], _FORMS.get(key, ".3f")) for key in shown),
-            _remark(row, width),
-        ]
-        for row in rows
-    ]
-    return head, lines
+def _fitting(lines: list[list[str]]) -> list[list[str]]:
+    """Lines of a table with their first cells cut to the room that is left."""
+    others = zip(*(line[1:] for line in lines))
+    room = WIDTH - sum(2 + max(map(len, column)) for column in others)
+    return [[_cut(first, max(room, 8)), *rest] for first, *rest in lines]
+
+
+def _agreement_text(names: Sequence[str], agreement: np.ndarray) -> str:
+    """Every method against every other, by name where that fits, else by number."""
+    title = "agreement (adjusted Rand index"
+    rows = [[name, *map(_number, row)] for name, row in zip(names, agreement)]
+    table = aligned([["", *names], *rows])
+    if max(map(len, table.splitlines())) <= WIDTH:
+        return f"{title})\n{table}"
+    heads = [str(i) for i in range(1, len(names) + 1)]
+    cells = [[str(round(100 * value)) for value in row] for row in agreement]
+    width = max(map(len, chain(heads, *cells)))
+    wide = len(heads[-1])
+    labels = [f"{h:>{wide}} {_cut(name, _NAME)}" for h, name in zip(heads, names)]
+    side = max(map(len, labels))
+    step = (WIDTH - side) // (width + 1)
+    parts = []
+    for start in range(0, len(names), step):
+        own = slice(start, start + step)
+        lines = [["", *heads[own]], *([a, *b[own]] for a, b in zip(labels, cells))]
+        parts.append(aligned(lines, gap=" "))
+    return "\n\n".join([f"{title}, in %)\n{parts[0]}", *parts[1:]])
+
+
+def _cut(text: str, width: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def _number(value: float | None, form: str = ".3f") -> str:
     return "" if value is None else format(value, form)
-
-
-def _remark(row: Mapping[str, Any], width: int | None = None) -> str:
-    """What is to be said of a method beside its numbers, cut where there is a width."""
-    if row["error"] is None:
-        return "not converged" if row["converged"] is False else ""
-    text = " ".join(row["error"].split())
-    if width is not None and len(text) > width:
-        text = text[: width - 3] + "..."
-    return text

@@ -11,6 +11,8 @@ from imvc.views import IncompleteViews
 from imvc.workflow._stages import Stages
 
 _FOR_PROGRAMMERS = (DeprecationWarning, FutureWarning, ResourceWarning)
+# What `cluster` asks for beside the parameters, and where on the command line.
+_OWN_OPTIONS = {"n_clusters": "-k", "random_state": "--seed"}
 
 
 def methods_that(capability: str) -> list[str]:
@@ -39,9 +41,23 @@ def make_model(
         if name not in known or name == "callback":
             shown = ", ".join(sorted(set(known) - {"callback"}))
             raise ValueError(f"{method!r} has no parameter {name!r}; it has: {shown}.")
+        if name in _OWN_OPTIONS:
+            raise ValueError(
+                f"parameter {name!r} has an argument of its own "
+                f"({_OWN_OPTIONS[name]}); leave it out of the parameters (--set)."
+            )
     if "random_state" in known:
         model.set_params(random_state=random_state)
-    return model.set_params(**parameters)
+    model._validate_params()
+    for name, value in parameters.items():
+        model.set_params(**{name: value})
+        try:
+            model._validate_params()
+        except ValueError as error:
+            raise ValueError(
+                f"{error} Pass another value in parameters (--set {name}=VALUE)."
+            ) from error
+    return model
 
 
 def expected_cost(method: str, views: IncompleteViews, n_clusters: Any) -> Cost:

@@ -22,6 +22,7 @@ from imvc.io import (
     has_parquet,
     read_views,
 )
+from imvc.io._file_bytes import check_path
 from imvc.scale import BlockSource, ParquetRows, block_budget, open_source, parse_bytes
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._fit import methods_that
@@ -79,6 +80,7 @@ class InputFiles:
 
     def read(self) -> ViewFiles:
         """Read, prepare and join the files."""
+        check_files(self.all_paths())
         options = {f.name: getattr(self, f.name) for f in fields(self)}
         return read_views(options.pop("paths"), **options)
 
@@ -272,6 +274,14 @@ class LoadedViews:
     columns: tuple[ColumnSummary, ...] = ()
     metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
     fingerprints: tuple[dict[str, Any], ...] = ()
+
+
+def check_files(paths: Sequence[Path]) -> None:
+    """Refuse a path that is no file: before the others are read for minutes."""
+    for path in paths:
+        source = str(path)
+        file, _, part = source.partition("::")  # one of several tables of a file
+        check_path(Path(file) if part else path, source)
 
 
 def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> LoadedViews:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from imvc.insight import confidence
 from imvc.io import FittedPreparation, read_views, write_labels
 from imvc.methods import load_model
+from imvc.workflow._input_files import InputFiles, check_files
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._warnings import no_structure
 
@@ -104,6 +106,8 @@ def predict(
     stages = Stages(progress)
     with stages.run("read"):
         model = load_model(model_path)
+        _check_names(layout.get("names") or (), model.view_names_)
+        check_files(InputFiles(paths).all_paths())
         like = _preparation_of(model, model_path)
         found = read_views(paths, like=like, **layout)
     for note in found.notes:
@@ -128,6 +132,20 @@ def _of_model(model: Any) -> tuple[str, ...]:
     if text is None:
         return ()
     return (f"{text} The model's clusters are one way to cut its samples.",)
+
+
+def _check_names(names: Sequence[str], views: Sequence[str]) -> None:
+    """Refuse names that were given and are none of the model's."""
+    for name in filter(None, names):
+        # Of a file with several views it is what their names start with.
+        if any(view == name or view.startswith(f"{name}.") for view in views):
+            continue
+        near = get_close_matches(name, views, n=1)
+        raise ValueError(
+            f"names (--name) has {name!r}, which is no view of the model; its views "
+            f"are: {', '.join(views)}."
+            + (f" Did you mean {near[0]!r}?" if near else "")
+        )
 
 
 def _preparation_of(model: Any, path: Any) -> FittedPreparation | None:

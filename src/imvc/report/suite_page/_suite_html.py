@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from imvc._files import atomic_write
+from imvc._files import atomic_write, check_folder
 from imvc.experiments import CITATION, Entry, RecordStore, Suite
 from imvc.report._jinja import template_environment
 from imvc.report.suite_page._figures import FORMATS, Figure, suite_figures
@@ -81,8 +81,9 @@ def write_report(
     Path
         The page, ``report.html``.
     """
-    sections = read_sections(records, suites)
     folder = Path(output)
+    check_folder(folder)
+    sections = read_sections(records, suites)
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
         for table in section.tables:
