@@ -115,7 +115,7 @@ def test_inspect_tells_notes_on_stderr_and_tables_on_stdout(study, capsys):
     for view in ("rna", "protein", "clinical"):
         assert view in out
     assert "clinical.csv: " in err
-    assert "sex" in err
+    assert "mixed columns (1 yes-no, 4 number)" in err
     assert out.splitlines()[-1] == "picture: seen.svg"
     assert (study / "seen.svg").read_text().startswith("<svg")
 
@@ -288,7 +288,7 @@ def test_parameters_of_the_method_and_preparation_reach_the_run(study):
     assert request["request"]["method"] == "rise"
     assert request["request"]["parameters"]["beta"] == 10
     assert request["request"]["parameters"]["anchors"] == "random"
-    assert request["result"]["views"] == {"rna": 6, "protein": 3, "lab": 4}
+    assert request["result"]["views"] == {"rna": 6, "protein": 3, "lab": 5}
 
 
 def test_id_columns_may_differ_between_files(study, capsys):
@@ -357,7 +357,7 @@ def test_compare_ends_with_code_1_if_a_method_failed(study, capsys, monkeypatch)
         (["cluster", "rna.csv", "empty.csv"], "empty.csv: the file is empty"),
         (["cluster", "rna.csv", "strangers.csv"], "rna.csv: its ids"),
         (["cluster", "rna.csv", "twice.csv"], "twice.csv:3: "),
-        (["cluster", "rna.csv", "holes.csv"], "holes.csv: "),
+        (["cluster", "rna.csv", "holes.csv", "--empty-cells", "error"], "holes.csv: "),
         (
             ["cluster", *FILES, "--method", "risse", "-k", "3"],
             "no method named 'risse'",

@@ -24,6 +24,7 @@ class ArrowColumns:
     index: str | None = None  # the column that the file itself calls its index
     first: str | None = None  # the first column of the file
     lines: Callable[[int], int | None] | None = None
+    decimal_comma: bool = False  # whether 3,5 is a number
     # Of a wide table: the numeric columns, which are then not in `table`.
     block_names: tuple[str, ...] = ()
     block: np.ndarray | None = None

@@ -132,11 +132,11 @@ def run_guarded(
 
 def read_in_child() -> None:
     """What the other process does: read the file that its argument describes."""
-    from imvc.io._read_file import read_tables
+    from imvc.io._read_file import read_raw
 
     word = _DONE
     try:
-        read_tables(Request(**json.loads(sys.argv[1])))
+        read_raw(Request(**json.loads(sys.argv[1])))
     # All but a lack of memory is left to the reading that follows, which meets it too.
     except Exception as error:
         # The HDF5 library says "unable to allocate" in an error of its own.

@@ -17,6 +17,7 @@ from imvc.io._arrow_columns import (
     drop_blank_rows,
     id_text,
     is_blank,
+    is_nested,
     is_numeric,
 )
 from imvc.io._checked_table import check_ids, check_table, refuse_repeats
@@ -25,9 +26,11 @@ from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS
 from imvc.io._encode import encode, metadata_values
 from imvc.io._errors import input_error
 from imvc.io._file_table import FileTable
+from imvc.io._id_names import is_index_name, is_nameless
 from imvc.io._ids import IdChoice
 
 NEARLY_EMPTY = 0.95  # share of empty cells beyond which a column says nothing
+_HARDLY_REPEATS = 0.9  # share of different values
 _UNUSED = ("metadata", "left out")
 
 
@@ -36,11 +39,14 @@ def table_from_columns(
 ) -> FileTable:
     """A view as its columns say; `asked` as `ColumnOptions.for_view` gives it."""
     ids, table = _take_ids(columns, choice.column)
+    identifiers = {name: "metadata" for name in _identifiers(table)}
+    asked = {**asked, "kinds": {**identifiers, **asked["kinds"]}}
     try:
         codes, notes = classify(
             table,
             **asked,
             counters=choice.counters,
+            decimal_comma=columns.decimal_comma,
             present=_present_rows(table, columns.block),
         )
     except ValueError as error:
@@ -93,6 +99,24 @@ def _take_ids(
     drop_blank_rows(columns, id_column)
     ids = id_text(columns.table.column(id_column)).to_numpy()
     return ids, columns.table.drop([id_column])
+
+
+def _identifiers(table: Any) -> list[str]:
+    """Columns of numbers that are called like ids and hardly repeat: no measurements.
+
+    Text that hardly repeats is known as such by its values.
+    """
+    found = []
+    for name, column in zip(table.column_names, table.columns):
+        if is_nested(column.type) or is_nameless(name) or not is_index_name(name):
+            continue
+        text = id_text(column)
+        known = pc.filter(text, pc.not_equal(text, ""))
+        whole = pc.all(pc.match_substring_regex(known, r"^[-+]?\d+$")).as_py()
+        distinct = pc.count_distinct(known).as_py()
+        if whole and distinct >= _HARDLY_REPEATS * max(1, len(known)):
+            found.append(name)
+    return found
 
 
 def _present_rows(table: Any, block: np.ndarray | None) -> np.ndarray:
@@ -149,7 +173,9 @@ def _encoded(
         values = _dense({name: table.column(name) for name in names}, columns.n_rows)
         features, owner = names, list(own)
     else:
-        coded = encode(table, [codes[j] for j in own])
+        coded = encode(
+            table, [codes[j] for j in own], decimal_comma=columns.decimal_comma
+        )
         values, features = coded.values, list(coded.features)
         owner = [own[j] for j in coded.owner]
         columns.notes += coded.notes

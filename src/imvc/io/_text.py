@@ -65,6 +65,7 @@ def parse_text(text: Text, file: Request, separator: str | None = None) -> Arrow
         [*text.notes, *dialect.notes],
         first=names[0],
         lines=line_of,
+        decimal_comma=dialect.decimal == ",",
     )
     wide = None
     if file.block and len(names) > MANY_COLUMNS:

@@ -279,9 +279,7 @@ class LoadedViews:
 def check_files(paths: Sequence[Path]) -> None:
     """Refuse a path that is no file: before the others are read for minutes."""
     for path in paths:
-        source = str(path)
-        file, _, part = source.partition("::")  # one of several tables of a file
-        check_path(Path(file) if part else path, source)
+        check_path(file_of(path), str(path))
 
 
 def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> LoadedViews:
