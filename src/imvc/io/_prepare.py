@@ -171,6 +171,15 @@ class FittedPreparation:
         noted = [t.with_notes(*self.notes.get(t.name, ())) for t in tables]
         return [apply_view(v, t, tell_extra=False) for v, t in zip(self.views, noted)]
 
+    def in_units(self, view: str, feature: str, value: float) -> float:
+        """A value of a prepared feature in units of its file, but for logarithms."""
+        own = next(v for v in self.views if v.name == view)
+        if own.scale is None:
+            return value
+        j = own.features.index(feature)
+        center = 0.0 if own.center is None else own.center[j]
+        return float(value * own.scale[j] + center)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything in JSON's types."""
         return {

@@ -378,8 +378,8 @@ def _tell_filled(
     mostly = [n for n in order if by_column[n] > MOSTLY_EMPTY * n_present]
     if mostly:
         warned.append(
-            f"{len(mostly)} columns are more than half empty ({shown(mostly)}): most "
-            f"of what they say is made up; leave them out with --drop "
+            f"more than half of the cells are empty in {shown(mostly)}: most of what "
+            f"is there was filled in; leave such columns out with --drop "
             f"{view.name}={mostly[0]}, unless they matter."
         )
 

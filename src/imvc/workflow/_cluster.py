@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from imvc.insight import Inspection, associate, check_survival, explain, inspect
+from imvc.insight import (
+    Explanation,
+    Inspection,
+    associate,
+    check_survival,
+    explain,
+    inspect,
+)
+from imvc.io import FittedPreparation
 from imvc.views import IncompleteViews
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
@@ -146,7 +154,7 @@ def cluster(
     trust = judge(model, method, views, n_refits, stages)
     clustered = seek_structure(model, method, views, n_refits, stages)
     with stages.run("explain"):
-        explanation = explain(model, views)
+        explanation = _in_units(explain(model, views), loaded.preparation)
     with stages.run("associate"):
         associations = associate(model.labels_, compared, survival=survival)
     run = ClusterRun(
@@ -280,6 +288,27 @@ def _columns(metadata: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray
                 f"samples; give one value per sample."
             )
     return columns
+
+
+def _in_units(
+    explanation: Explanation, preparation: FittedPreparation | None
+) -> Explanation:
+    """Means of features as the files have them, not as they were scaled."""
+    if preparation is None:
+        return explanation
+    features = tuple(
+        replace(
+            effect,
+            mean_inside=preparation.in_units(
+                effect.view, effect.feature, effect.mean_inside
+            ),
+            mean_outside=preparation.in_units(
+                effect.view, effect.feature, effect.mean_outside
+            ),
+        )
+        for effect in explanation.features
+    )
+    return replace(explanation, features=features)
 
 
 def _not_features(
