@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_info
@@ -68,6 +69,56 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
+
+
+def available_memory() -> int | None:
+    """Free bytes of the machine or, if fewer, its control group; None if unknown.
+
+    Linux: MemAvailable and the memory limit of version 1 or 2 control groups; elsewhere
+    the free pages of os.sysconf, where it knows them.
+    """
+    known = [x for x in (_machine_memory(), _group_memory()) if x is not None]
+    return min(known) if known else None
+
+
+def _machine_memory(meminfo: str | Path = "/proc/meminfo") -> int | None:
+    for line in _read(meminfo).splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _group_memory(root: str | Path = "/sys/fs/cgroup") -> int | None:
+    for folder, limit, usage, cache in (
+        ("", "memory.max", "memory.current", "inactive_file"),
+        (
+            "memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ):
+        here = Path(root) / folder
+        most, used = _read(here / limit).strip(), _read(here / usage).strip()
+        if most.isdigit() and used.isdigit():
+            stat = dict(
+                line.split(maxsplit=1)
+                for line in _read(here / "memory.stat").splitlines()
+                if " " in line
+            )
+            # Cached file pages count as used but are given back on demand.
+            return max(int(most) - int(used) + int(stat.get(cache, 0)), 0)
+    return None
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
 
 
 def resident_memory(pid: int | str | None = "self") -> int:
