@@ -8,10 +8,10 @@ import io
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
-from imvc.io._errors import input_error
+from imvc.io._errors import input_error, shown
 
 NA_WORDS = (
     "", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "Nan", "-nan", "null", "NULL",
@@ -43,24 +43,41 @@ class Dialect:
     notes: tuple[str, ...]  # what is worth telling
 
 
-def detect_dialect(data: Any, start: int, source: str) -> Dialect:
-    """Learn the dialect of a table of UTF-8 text from its first lines."""
+def detect_dialect(
+    data: Any, start: int, source: str, separator: str | None = None
+) -> Dialect:
+    """Learn the dialect of a table of UTF-8 text from its first lines.
+
+    A `separator` that is known is neither searched for nor told.
+    """
     lines = _head_lines(data, start)
     skipped = _leading_remarks(lines)
-    table = lines[skipped:]
-    if not table:
+    if skipped == len(lines):
         raise input_error(source, "holds no table, only blank lines and comments.")
-    separator = _separator(table[:_LINES])
-    records, used = _records(table[:_LINES], separator)
-    names, n_header, notes = _header(records, used, lines[:skipped], separator)
+    told = []
+    if separator is None:
+        separator = _separator(lines[skipped : skipped + _LINES])
+        told.append(f"separator {_CALLED.get(separator, 'blanks')}")
+    n_titles, titles = _titles(lines[skipped : skipped + _LINES], separator)
+    skipped += n_titles
+    skipped += _leading_remarks(lines[skipped:]) if n_titles else 0
+    table = lines[skipped:]
+    records, ends = _records(table[:_LINES], separator)
+    names, n_header, notes = _header(records, ends[0], lines[:skipped], separator)
     if n_header and len(records) < 2 and len(table) <= n_header:
         raise input_error(source, "has a header and no rows below it.")
-    body = records[1:] if n_header else records
+    units = _units(records, separator) if n_header else []
+    consumed = skipped + (ends[1] if units else n_header)
+    body = records[1 + bool(units) :] if n_header else records
     decimal = _decimal(body, separator)
-    told = [*notes, f"separator {_CALLED.get(separator, 'blanks')}"]
+    if titles:
+        lines_said = "1 line" if len(titles) == 1 else f"{len(titles)} lines"
+        notes.append(f"{lines_said} above the header skipped: {shown(titles)}")
+    if units:
+        notes.append(f"line {consumed} skipped, as it holds units: {shown(units)}")
+    told = [*notes, *told]
     if decimal == ",":
         told.append("decimal comma")
-    consumed = skipped + n_header
     return Dialect(
         separator=separator,
         decimal=decimal,
@@ -72,12 +89,12 @@ def detect_dialect(data: Any, start: int, source: str) -> Dialect:
 
 
 def _head_lines(data: Any, start: int) -> list[str]:
-    """Complete lines from the start: a few hundred kB, but at least three lines."""
+    """Complete lines from the start: a few hundred kB, but at least seven lines."""
     size = 256 * 1024
     while True:
         head = bytes(data[start : start + size])
         whole = start + len(head) >= len(data)
-        if whole or head.count(b"\n") >= 4:
+        if whole or head.count(b"\n") >= 8:
             break
         size *= 2
     text = head.decode("utf-8", "replace")
@@ -94,20 +111,21 @@ def _leading_remarks(lines: list[str]) -> int:
     return len(lines)
 
 
-def _records(lines: list[str], separator: str) -> tuple[list[list[str]], int]:
-    """Fields of each record that is not blank, and the lines that the first took."""
+def _records(lines: list[str], separator: str) -> tuple[list[list[str]], list[int]]:
+    """Fields of each record that is not blank, and the line with which it ends."""
     if separator == WHITESPACE:
-        return [line.split() for line in lines if line.strip()], 1
+        numbered = [(i, line) for i, line in enumerate(lines, 1) if line.strip()]
+        return [line.split() for _, line in numbered], [i for i, _ in numbered]
     reader = csv.reader(iter(lines), delimiter=separator)
-    records, used = [], 0
+    records, ends = [], []
     try:
         for record in reader:
             if record:
                 records.append([field.strip() for field in record])
-                used = used or reader.line_num
+                ends.append(reader.line_num)
     except csv.Error:
         pass  # a field beyond the limit of this module: what came before will do
-    return records, used
+    return records, ends
 
 
 def _separator(lines: list[str]) -> str:
@@ -117,10 +135,63 @@ def _separator(lines: list[str]) -> str:
     best = max(present, key=lambda s: scores[s], default="")
     if best and scores[best][0] >= 1:
         return best
+    titled = {}
+    for s in (s for s in "\t;|," if any(s in line for line in lines)):
+        if n_titles := _titles(lines, s)[0]:
+            titled[s] = _table_score(_records(lines[n_titles:], s)[0], s)
+    best = max(titled, key=lambda s: titled[s], default="")
+    if best and titled[best][0] >= 1:
+        return best
     spaces = [s for s in (" ", WHITESPACE) if any(" " in x for x in lines[:3])]
     scores |= {s: _table_score(_records(lines, s)[0], s) for s in spaces}
     best = max([*present, *spaces], key=lambda s: scores[s], default="")
     return best if best and scores[best] > (0.0,) else ","
+
+
+def _titles(lines: list[str], separator: str) -> tuple[int, list[str]]:
+    """Number of lines of titles above the table, and what they say.
+
+    Titles fill at most half as many cells as the rows, and a header comes below them.
+    Blanks separate words as well as columns, so no title is told from a row there; nor
+    is it where the rows have two cells. Above a header of numbers, only a lone word is
+    a title: more could be the header itself, or a row with empty cells.
+    """
+    if separator in (" ", WHITESPACE):
+        return 0, []
+    records, ends = _records(lines, separator)
+    filled = [[cell for cell in record if cell not in _WORDS] for record in records]
+    counts = Counter(len(cells) for cells in filled)
+    width = max((size for size, n in counts.items() if n > 1), default=0)
+    if width < 3:
+        return 0, []
+    narrow = takewhile(lambda cells: len(cells) <= width // 2, filled)
+    said = [" ".join(cells) for cells in narrow]
+    n = len(said)
+    if n == 0 or n + 1 >= len(records) or not _is_header(records[n:], separator):
+        return 0, []
+    if any(is_number(cell, separator) for cell in filled[n]):
+        above = [cells for cells in filled[:n] if cells]
+        if any(len(cells) > 1 or is_number(cells[0], separator) for cells in above):
+            return 0, []
+    return ends[n - 1], [text for text in said if text]
+
+
+def _units(records: list[list[str]], separator: str) -> list[str]:
+    """Units in the row below the header: words over numbers, in a row without an id."""
+    below = records[2:]
+    if not below or len(records[0]) != len(records[1]):
+        return []
+    first, *rest = records[1]
+    units = {j: cell for j, cell in enumerate(rest, 1) if cell not in _WORDS}
+    columns = [[row[j] for row in below if j < len(row)] for j in units]
+    over_numbers = all(
+        all(is_number(cell, separator) for cell in column)
+        and any(cell not in _WORDS for cell in column)
+        for column in columns
+    )
+    words = not any(is_number(unit, separator) for unit in units.values())
+    named = first == "" or first.casefold() in ("unit", "units")
+    return list(units.values()) if named and words and over_numbers else []
 
 
 def _table_score(records: list[list[str]], separator: str) -> tuple[float, ...]:
