@@ -4,10 +4,12 @@ import gzip
 import io
 import pickle
 import sys
+import zipfile
 from functools import partial
 
 import h5py
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 import scipy.io
@@ -81,6 +83,20 @@ def hdf5_bytes(*places):
     return buffer.getvalue()
 
 
+def xlsx_bytes(*sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets:
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    return as_bytes(book.save)
+
+
+ROWS = [["id", "a", "t"], ["s1", 1.5, "x"], ["s2", 2, None], ["s3", 4, "y z"]]
+MORE = [["Study"], [], ["who", "p", "q", "r"], ["s1", 1, 2, 3], ["s2", 4, 5, 6]]
+
+
 def samples():
     """A small good file of every kind."""
     frame = pd.DataFrame({"a": [1.0, 2, 3], "t": ["x", "y", "x"]}, index=list("pqr"))
@@ -99,6 +115,7 @@ def samples():
         "v.feather": as_bytes(lambda f: frame.reset_index().to_feather(f)),
         "v.h5ad": hdf5_bytes(""),
         "v.h5mu": hdf5_bytes("mod/rna/", "mod/adt/"),
+        "v.xlsx": xlsx_bytes(("rna", ROWS), ("adt", MORE)),
     }
 
 
@@ -185,6 +202,50 @@ def test_truncated_files_are_read_or_refused(tmp_path, guarded, name):
     for size in np.linspace(0, len(whole) - 1, 40).astype(int):
         path.write_bytes(whole[:size])
         read_or_refuse(lambda path: guarded(read_file, path), path)
+
+
+def parts_of(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def zipped(parts):
+    def write(file):
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in parts.items():
+                archive.writestr(name, data)
+
+    return as_bytes(write)
+
+
+@pytest.mark.parametrize("sheet", [None, "all", "adt"])
+@pytest.mark.filterwarnings("ignore")
+def test_workbooks_with_a_damaged_part_are_read_or_refused(tmp_path, guarded, sheet):
+    rng, path = np.random.default_rng(5), tmp_path / "v.xlsx"
+    parts = parts_of(SAMPLES["v.xlsx"])
+    named = (str(path),)
+    for name in [*parts, *(name for name in parts if "sheets/" in name)] * 4:
+        path.write_bytes(zipped(parts | {name: mutate(parts[name], rng)}))
+        read = partial(read_file, sheet=sheet, non_numeric="onehot")
+        for table in read_or_refuse(partial(guarded, read), path, named):
+            assert table.values.shape == (table.n_rows, len(table.features))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_spliced_workbooks_are_read_or_refused(tmp_path, guarded):
+    path, one = tmp_path / "v.xlsx", SAMPLES["v.xlsx"]
+    other = xlsx_bytes(("x", MORE), ("y", ROWS), ("z", []))
+    swapped = parts_of(one)
+    spliced = [zipped(swapped | {n: d}) for n, d in parts_of(other).items()]
+    spliced += [zipped({n: d for n, d in swapped.items() if n != x}) for x in swapped]
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        spliced.append(
+            one[: rng.integers(len(one))] + other[rng.integers(len(other)) :]
+        )
+    for data in spliced:
+        path.write_bytes(data)
+        read_or_refuse(partial(guarded, read_file), path)
 
 
 @given(data=st.binary(min_size=1, max_size=200))

@@ -496,7 +496,6 @@ def test_a_file_that_may_not_be_read_is_named(write, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("x.xlsx", "save the sheet as CSV"),
         ("x.pkl", "never loaded"),
         ("x.rds", r"write\.csv"),
         ("x.npy.gz", "unpack it first"),

@@ -1,4 +1,4 @@
-"""Whole files of text, Parquet, Feather (version 2) and Arrow IPC, through pyarrow."""
+"""Whole files of text, sheets, Parquet, Feather (version 2) and Arrow IPC."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,8 +6,9 @@ import pyarrow.parquet as pa_parquet
 
 from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._errors import input_error, reading
+from imvc.io._excel import read_workbook
 from imvc.io._file_bytes import check_size
-from imvc.io._file_table import FileTable, Request
+from imvc.io._file_table import WORKBOOKS, FileTable, Request
 from imvc.io._table_columns import metadata_from_columns, table_from_columns
 from imvc.io._text import read_text
 
@@ -51,18 +52,31 @@ _READERS = {
 }
 
 
-def read_typed_table(kind: str, file: Request) -> FileTable:
-    """A view from a file with typed columns; an unknown `kind` is text."""
-    columns = _READERS.get(kind, read_text)(file)
-    with reading(file.source, "a table"):
-        return table_from_columns(columns, file)
+def read_typed_tables(kind: str, file: Request) -> list[FileTable]:
+    """Views from a file with typed columns; an unknown `kind` is text."""
+    tables = []
+    for columns in _read_columns(kind, file):
+        with reading(columns.source, "a table"):
+            tables.append(table_from_columns(columns, file))
+    return tables
 
 
 def read_typed_metadata(
     kind: str, file: Request
 ) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
     """As `read_metadata`."""
-    columns = _READERS.get(kind, read_text)(file)
-    with reading(file.source, "a table of metadata"):
+    columns, *more = _read_columns(kind, file)
+    if more:
+        raise input_error(
+            file.source, f"name one sheet of metadata, like {columns.source}."
+        )
+    with reading(columns.source, "a table of metadata"):
         ids, found = metadata_from_columns(columns, file)
-    return ids, found, [f"{file.source}: {note}" for note in columns.notes]
+    return ids, found, [f"{columns.source}: {note}" for note in columns.notes]
+
+
+def _read_columns(kind: str, file: Request) -> list[ArrowColumns]:
+    """One for each sheet of a workbook; else one."""
+    if kind in WORKBOOKS:
+        return read_workbook(file)
+    return [_READERS.get(kind, read_text)(file)]

@@ -29,7 +29,11 @@ _MAGIC = (
     (b"ARROW1", "an Arrow (Feather) file", "rename it to .feather"),
     (b"FEA1", "a Feather file", "rename it to .feather"),
     (b"MATLAB 5.0", "a MATLAB file", "rename it to .mat"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel or Office file", "save the table as CSV"),
+    (
+        b"\xd0\xcf\x11\xe0",
+        "an old Excel or Office file",
+        "rename it to .xls, or save the table as CSV",
+    ),
     (b"%PDF", "a PDF file", "export the table as CSV"),
     (b"\x89PNG", "a PNG picture", "give a table"),
     (b"\xff\xd8\xff", "a JPEG picture", "give a table"),
@@ -78,7 +82,7 @@ def _kind_of_zip(path: Path) -> tuple[str, str]:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return "a damaged zip archive", "make it again"
     if any(name.startswith("xl/") for name in names):
-        return "an Excel workbook", "save the sheet as CSV"
+        return "an Excel workbook", "rename it to .xlsx"
     if any(name.endswith(".npy") for name in names):
         return "a NumPy archive", "rename it to .npz"
     return "a zip archive", "unpack it and give the files in it"
@@ -143,15 +147,20 @@ def _unpack(stream: Any, source: str, packed_size: int) -> bytes:
         run = run + len(chunk) if last < 0 else len(chunk) - last - 1
         if run > LINE_LIMIT:
             raise _endless(source, None)
-        if total > _BOMB_SIZE and total > _BOMB_RATIO * packed_size:
-            raise input_error(
-                source,
-                f"unpacks to more than {_BOMB_RATIO} times its size; if that is right, "
-                "unpack it yourself.",
-            )
-        check_size(source, total)
+        check_unpacked(source, total, packed_size, "unpack it yourself")
         parts.append(chunk)
     return b"".join(parts)
+
+
+def check_unpacked(source: str, total: int, packed_size: int, remedy: str) -> None:
+    """Refuse what grows beyond all measure, or memory, when it is unpacked."""
+    if total > _BOMB_SIZE and total > _BOMB_RATIO * packed_size:
+        raise input_error(
+            source,
+            f"unpacks to more than {_BOMB_RATIO} times its size; if that is right, "
+            f"{remedy}.",
+        )
+    check_size(source, total)
 
 
 def _check_lines(data: mmap.mmap, source: str) -> None:

@@ -1,5 +1,6 @@
 """FileTable: one view as it was read from a file, and how it was asked for."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,12 +8,29 @@ from typing import Any
 
 import numpy as np
 
+# Files of several sheets, each of which may be a table.
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+ALL_SHEETS = "all"
+
+
+def split_sheet(source: str | os.PathLike[str]) -> tuple[Path, str | None]:
+    """The file and, where ``book.xlsx::RNA`` names one, the sheet.
+
+    A file whose own name is so written comes first.
+    """
+    whole = os.fspath(source)
+    book, mark, sheet = whole.rpartition("::")
+    is_book = Path(book).suffix.lower() in WORKBOOKS
+    if mark and is_book and not os.path.exists(whole):
+        return Path(book), sheet
+    return Path(whole), None
+
 
 @dataclass(frozen=True)
 class Request:
     """One file and how to read it; see `read_file`."""
 
-    source: str  # the path as it was given
+    source: str  # the path as it was given, which may name a sheet: book.xlsx::RNA
     name: str = ""  # of the view
     id_column: str | None = None
     non_numeric: str = "drop"
@@ -21,11 +39,19 @@ class Request:
     id_hint: str | None = None
     # Whether numbers may come as one matrix instead of columns.
     block: bool = True
+    # Of a workbook: the name of a sheet, or "all"; one that `source` names comes first.
+    sheet: str | None = None
 
     @property
     def path(self) -> Path:
         """The file."""
-        return Path(self.source)
+        return split_sheet(self.source)[0]
+
+    @property
+    def asked_sheet(self) -> str | None:
+        """The sheet that was asked for; None: the first that holds a table."""
+        named = split_sheet(self.source)[1]
+        return self.sheet if named is None else named
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,13 @@ from imvc.io._anndata import read_h5ad, read_h5mu
 from imvc.io._checked_table import check_table, id_strings, transposed
 from imvc.io._errors import input_error, need, reading
 from imvc.io._file_bytes import PACKED, check_path, magic
-from imvc.io._file_table import FileTable, Request
+from imvc.io._file_table import (
+    ALL_SHEETS,
+    WORKBOOKS,
+    FileTable,
+    Request,
+    split_sheet,
+)
 from imvc.io._matlab import read_matlab
 from imvc.io._matrix_market import read_mtx
 from imvc.io._npy import read_npy
@@ -19,7 +25,7 @@ from imvc.io._npz import read_npz
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
 # Tables with typed columns, which pyarrow reads, and readers of matrices.
-_TYPED = (*_TEXT, ".parquet", ".pq", ".feather", ".arrow", ".ipc")
+_TYPED = (*_TEXT, *WORKBOOKS, ".parquet", ".pq", ".feather", ".arrow", ".ipc")
 _MATRICES: dict[str, Callable[..., list[FileTable]]] = {
     ".npy": read_npy,
     ".npz": read_npz,
@@ -30,9 +36,6 @@ _MATRICES: dict[str, Callable[..., list[FileTable]]] = {
 }
 _MAY_BE_PACKED = (*_TEXT, ".mtx")
 _REMEDIES = {
-    ".xlsx": "save the sheet as CSV",
-    ".xls": "save the sheet as CSV",
-    ".ods": "save the sheet as CSV",
     ".rds": "write it from R with write.csv or arrow::write_parquet",
     ".rdata": "write it from R with write.csv or arrow::write_parquet",
     ".pkl": "pickles are never loaded; save the table as Parquet or .npz",
@@ -55,18 +58,21 @@ def read_file(
     non_numeric: str = "drop",
     layer: str | None = None,
     transpose: bool = False,
+    sheet: str | None = None,
 ) -> list[FileTable]:
     """Read the views of one file.
 
     Parameters
     ----------
     path : path-like
-        CSV, TSV or other delimited text (also .gz, .bz2, .xz, .zst), Parquet, Feather
-        or Arrow, .npy, .npz, .mat, .h5ad, .h5mu, .mtx. The ending tells the kind;
-        text is assumed for endings that are unknown.
+        CSV, TSV or other delimited text (also .gz, .bz2, .xz, .zst), workbooks (.xlsx,
+        .xlsm, .xlsb, .xls, .ods; ``book.xlsx::RNA`` for the sheet RNA), Parquet,
+        Feather or Arrow, .npy, .npz, .mat, .h5ad, .h5mu, .mtx. The ending tells the
+        kind; text is assumed for endings that are unknown.
     name : str, optional
-        Name of the view; by default the file's name without endings. For a file with
-        several views, what their names start with.
+        Name of the view; by default that of the sheet if one was named, else the
+        file's without endings. For a file with several views, what their names start
+        with.
     id_column : str, optional
         The column with the ids. By default an index that the file itself names, a
         first column without a name or called like ids (``id``, ``sample``, ...), or
@@ -79,12 +85,16 @@ def read_file(
         instead of ``X``.
     transpose : bool, default False
         Whether samples are in the columns of the file.
+    sheet : str, optional
+        Of a workbook: the sheet to read, by default the first that holds a table, or
+        ``"all"`` for every such sheet as a view of its own, named after the sheet. One
+        that `path` names comes first. Hidden sheets are read when they are named.
 
     Returns
     -------
     list of FileTable
-        Several for .h5mu, for .npz with X0, X1, ..., and for .mat with several
-        matrices; else one.
+        Several for .h5mu, for .npz with X0, X1, ..., for .mat with several matrices,
+        and for ``sheet="all"``; else one.
 
     Raises
     ------
@@ -96,6 +106,8 @@ def read_file(
     -----
     Text: separator (comma, semicolon, tab, bar, blanks), encoding, decimal comma and
     header are found out and told in the notes; row names as R writes them are ids.
+    Titles above the header and units below it are skipped. Sheets of workbooks are read
+    like text; the lines that messages name are their rows.
 
     ``.npz``: the views as X0, X1, ... or under names of their own, or one SciPy sparse
     matrix; optionally ``ids``, ``mask`` (samples x views) and ``features0``, ...
@@ -109,7 +121,12 @@ def read_file(
     ``read_file("genes.tsv.gz", id_column="patient")[0].values``
     """
     request = Request(
-        str(path), name or "", id_column, non_numeric=non_numeric, layer=layer
+        str(path),
+        name or "",
+        id_column,
+        non_numeric=non_numeric,
+        layer=layer,
+        sheet=sheet,
     )
     return read_tables(request, transpose)
 
@@ -121,15 +138,22 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
             f"non_numeric={file.non_numeric!r} is unknown; pass 'drop', 'onehot' or "
             "'error'."
         )
-    source = file.source
+    source, sheet = file.source, file.asked_sheet
     check_path(file.path, source)
     kind, stem = kind_and_stem(file.path, source)
-    named = file if file.name else replace(file, name=stem)
+    by_sheet = sheet is not None and sheet != ALL_SHEETS
+    if by_sheet and kind not in WORKBOOKS:
+        raise input_error(
+            source,
+            f"has no sheets, so none is {sheet!r}; write the sheet behind the workbook "
+            f"it is of, like book.xlsx::{sheet}.",
+        )
+    named = replace(file, name=file.name or (str(sheet) if by_sheet else stem))
     if kind in _TYPED:
         need("pyarrow", source)
-        from imvc.io._arrow_files import read_typed_table
+        from imvc.io._arrow_files import read_typed_tables
 
-        tables = [read_typed_table(kind, named)]
+        tables = read_typed_tables(kind, named)
     else:
         if file.id_column is not None and kind not in (".h5ad", ".h5mu"):
             raise input_error(
@@ -139,8 +163,10 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
                 "save this one as CSV with ids.",
             )
         tables = [_with_obs_ids(table, file) for table in _MATRICES[kind](named)]
-    if file.name and len(tables) > 1:
-        tables = [replace(t, name=f"{file.name}.{t.name}") for t in tables]
+    if file.name:
+        several = len(tables) > 1
+        names = [f"{file.name}.{t.name}" if several else file.name for t in tables]
+        tables = [replace(t, name=name) for t, name in zip(tables, names)]
     with reading(source, "a table"):
         return [transposed(t) for t in tables] if transpose else tables
 
@@ -153,7 +179,8 @@ def read_metadata(
     Parameters
     ----------
     path : path-like
-        CSV, TSV, Parquet or Feather.
+        CSV, TSV, Parquet, Feather or a workbook (``book.xlsx::clinical`` for a sheet
+        that is not the first).
 
     Returns
     -------
@@ -163,21 +190,26 @@ def read_metadata(
     notes : list of str
         What was decided, as "file: note".
     """
-    source = str(path)
-    check_path(Path(path), source)
-    kind, stem = kind_and_stem(Path(path), source)
+    file = Request(str(path), block=False)
+    source = file.source
+    check_path(file.path, source)
+    kind, stem = kind_and_stem(file.path, source)
     if kind not in _TYPED:
         raise input_error(
-            source, "is no table of metadata; give a CSV, TSV or Parquet file."
+            source, "is no table of metadata; give a CSV, TSV, Excel or Parquet file."
         )
     need("pyarrow", source)
     from imvc.io._arrow_files import read_typed_metadata
 
-    return read_typed_metadata(kind, Request(source, stem, block=False))
+    return read_typed_metadata(kind, replace(file, name=stem))
 
 
 def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
-    """What reads a file, as an ending, and the name of the file without endings."""
+    """What reads a file, as an ending, and the name of a view of it.
+
+    That is the sheet that the path names, or the name of the file without endings.
+    """
+    path, sheet = split_sheet(path)
     inner, kind = path, path.suffix.lower()
     if kind in PACKED:
         inner = Path(path.stem)
@@ -185,7 +217,7 @@ def kind_and_stem(path: Path, source: str) -> tuple[str, str]:
         if kind not in _MAY_BE_PACKED and kind in (*_TYPED, *_MATRICES):
             raise input_error(source, "is packed; unpack it first.")
     if kind in _TYPED or kind in _MATRICES:
-        return kind, inner.name[: -len(kind)] or inner.name
+        return kind, sheet or inner.name[: -len(kind)] or inner.name
     if kind in _REMEDIES:
         raise input_error(source, f"{kind} files are not read; {_REMEDIES[kind]}.")
     with reading(source, "a file"):

@@ -30,18 +30,19 @@ def read_text(file: Request) -> ArrowColumns:
     with reading(source, "text"):
         text = as_utf8(load_bytes(file.path, source), source)
         try:
-            return _parse(text, file)
+            return parse_text(text, file)
         except _NotUtf8:
-            return _parse(as_western(text), file)
+            return parse_text(as_western(text), file)
 
 
 class _NotUtf8(Exception):
     """Raised where bytes beyond the head turn out not to be UTF-8."""
 
 
-def _parse(text: Text, file: Request) -> ArrowColumns:
+def parse_text(text: Text, file: Request, separator: str | None = None) -> ArrowColumns:
+    """Read a text that is loaded; a `separator` that is known is not searched for."""
     source = file.source
-    dialect = detect_dialect(text.data, text.start, source)
+    dialect = detect_dialect(text.data, text.start, source, separator)
     if dialect.separator == WHITESPACE:
         text = text._replace(data=single_tabs(text.data[text.start :]), start=0)
         dialect = replace(
