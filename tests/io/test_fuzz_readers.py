@@ -3,6 +3,7 @@
 import gzip
 import io
 import pickle
+import struct
 import sys
 import zipfile
 from functools import partial
@@ -14,12 +15,13 @@ import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse as sp
+import xlwt
 from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc import AnchorBridge, load_model
 from imvc.datasets import make_views
-from imvc.io import FileTable, InputError, read_file, read_views
+from imvc.io import FileTable, InputError, _guarded, read_file, read_views
 
 CSV = (
     b'id,a,b,"c, d",kind\n"s1",1.5,2,3,x\ns2,,-4e3,5,"y\n z"\n'
@@ -90,6 +92,15 @@ def xlsx_bytes(*sheets):
         sheet = book.create_sheet(name)
         for row in rows:
             sheet.append(row)
+    return as_bytes(book.save)
+
+
+def xls_bytes(rows):
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("rna")
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            sheet.write(i, j, cell)
     return as_bytes(book.save)
 
 
@@ -246,6 +257,34 @@ def test_spliced_workbooks_are_read_or_refused(tmp_path, guarded):
     for data in spliced:
         path.write_bytes(data)
         read_or_refuse(partial(guarded, read_file), path)
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """For readers in another process, so that it is soon full."""
+    monkeypatch.setattr(_guarded, "_memory_limit", lambda size: 2**28)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_damaged_old_workbooks_are_read_or_refused(tmp_path):
+    """Few: each is tried in another process first."""
+    rng, path, whole = np.random.default_rng(4), tmp_path / "v.xls", xls_bytes(ROWS)
+    for _ in range(4):
+        path.write_bytes(mutate(whole, rng))
+        read_or_refuse(read_file, path)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_an_old_workbook_whose_sectors_run_in_a_circle_is_refused(tmp_path):
+    """Its reader would follow them until the memory is full."""
+    whole = bytearray(xls_bytes(ROWS))
+    (fat,) = struct.unpack_from("<I", whole, 76)
+    (directory,) = struct.unpack_from("<I", whole, 48)
+    struct.pack_into("<I", whole, 512 * (fat + 1) + 4 * directory, directory)
+    path = tmp_path / "v.xls"
+    path.write_bytes(whole)
+    with pytest.raises(InputError, match=r"v\.xls: (crashed|needs more|was not read)"):
+        read_file(path)
 
 
 @given(data=st.binary(min_size=1, max_size=200))

@@ -12,7 +12,8 @@ thousands of columns, `_wide`), `_excel`, `_parquet`, `_arrow_files`, `_npy`, `_
 `FileTable` in `_table_columns`. What can be read by blocks of rows also has a
 `RowReader`, which `_open_rows` finds for `imvc.scale`. Modules that work on Arrow
 tables import pyarrow and are themselves imported by `_read_file` once it is known to be
-there.
+there. Files that can crash their libraries are tried in another process first
+(`_guarded`).
 """
 
 from imvc.io._errors import InputError

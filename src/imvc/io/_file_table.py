@@ -41,6 +41,8 @@ class Request:
     block: bool = True
     # Of a workbook: the name of a sheet, or "all"; one that `source` names comes first.
     sheet: str | None = None
+    # Whether to read files that can crash their libraries in another process first.
+    guard: bool = False
 
     @property
     def path(self) -> Path:

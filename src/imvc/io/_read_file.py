@@ -18,6 +18,7 @@ from imvc.io._file_table import (
     Request,
     split_sheet,
 )
+from imvc.io._guarded import check_guarded
 from imvc.io._matlab import read_matlab
 from imvc.io._matrix_market import read_mtx
 from imvc.io._npy import read_npy
@@ -47,6 +48,8 @@ _REMEDIES = {
     ".loom": "convert it to .h5ad",
     ".json": "convert it to CSV",
 }
+# Their reader fails so badly on damage that they are always tried elsewhere first.
+_FRAGILE = (".xls", ".xlsb", ".ods")
 _NON_NUMERIC = ("drop", "onehot", "error")
 
 
@@ -59,6 +62,7 @@ def read_file(
     layer: str | None = None,
     transpose: bool = False,
     sheet: str | None = None,
+    guard: bool = False,
 ) -> list[FileTable]:
     """Read the views of one file.
 
@@ -89,6 +93,10 @@ def read_file(
         Of a workbook: the sheet to read, by default the first that holds a table, or
         ``"all"`` for every such sheet as a view of its own, named after the sheet. One
         that `path` names comes first. Hidden sheets are read when they are named.
+    guard : bool, default False
+        For files that others made: HDF5 (.h5ad, .h5mu, .mat 7.3) and .xlsx are first
+        read in another process with a limit of time and memory, since damaged ones can
+        crash their libraries or never be read to the end. Other workbooks always are.
 
     Returns
     -------
@@ -127,6 +135,7 @@ def read_file(
         non_numeric=non_numeric,
         layer=layer,
         sheet=sheet,
+        guard=guard,
     )
     return read_tables(request, transpose)
 
@@ -148,6 +157,8 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
             f"has no sheets, so none is {sheet!r}; write the sheet behind the workbook "
             f"it is of, like book.xlsx::{sheet}.",
         )
+    if file.guard or kind in _FRAGILE:
+        check_guarded(file, kind)
     named = replace(file, name=file.name or (str(sheet) if by_sheet else stem))
     if kind in _TYPED:
         need("pyarrow", source)
@@ -172,7 +183,7 @@ def read_tables(file: Request, transpose: bool = False) -> list[FileTable]:
 
 
 def read_metadata(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str], *, guard: bool = False
 ) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
     """Read a table that describes samples: text and numbers alike.
 
@@ -181,6 +192,8 @@ def read_metadata(
     path : path-like
         CSV, TSV, Parquet, Feather or a workbook (``book.xlsx::clinical`` for a sheet
         that is not the first).
+    guard : bool, default False
+        As in `read_file`.
 
     Returns
     -------
@@ -198,6 +211,8 @@ def read_metadata(
         raise input_error(
             source, "is no table of metadata; give a CSV, TSV, Excel or Parquet file."
         )
+    if guard or kind in _FRAGILE:
+        check_guarded(file, kind)
     need("pyarrow", source)
     from imvc.io._arrow_files import read_typed_metadata
 
