@@ -3,20 +3,25 @@
 import gzip
 import io
 import pickle
+import struct
 import sys
+import zipfile
+from functools import partial
 
 import h5py
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse as sp
+import xlwt
 from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc import AnchorBridge, load_model
 from imvc.datasets import make_views
-from imvc.io import FileTable, InputError, read_file, read_views
+from imvc.io import FileTable, InputError, _guarded, read_file, read_views
 
 CSV = (
     b'id,a,b,"c, d",kind\n"s1",1.5,2,3,x\ns2,,-4e3,5,"y\n z"\n'
@@ -80,6 +85,29 @@ def hdf5_bytes(*places):
     return buffer.getvalue()
 
 
+def xlsx_bytes(*sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets:
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    return as_bytes(book.save)
+
+
+def xls_bytes(rows):
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("rna")
+    for i, row in enumerate(rows):
+        for j, cell in enumerate(row):
+            sheet.write(i, j, cell)
+    return as_bytes(book.save)
+
+
+ROWS = [["id", "a", "t"], ["s1", 1.5, "x"], ["s2", 2, None], ["s3", 4, "y z"]]
+MORE = [["Study"], [], ["who", "p", "q", "r"], ["s1", 1, 2, 3], ["s2", 4, 5, 6]]
+
+
 def samples():
     """A small good file of every kind."""
     frame = pd.DataFrame({"a": [1.0, 2, 3], "t": ["x", "y", "x"]}, index=list("pqr"))
@@ -98,6 +126,7 @@ def samples():
         "v.feather": as_bytes(lambda f: frame.reset_index().to_feather(f)),
         "v.h5ad": hdf5_bytes(""),
         "v.h5mu": hdf5_bytes("mod/rna/", "mod/adt/"),
+        "v.xlsx": xlsx_bytes(("rna", ROWS), ("adt", MORE)),
     }
 
 
@@ -184,6 +213,78 @@ def test_truncated_files_are_read_or_refused(tmp_path, guarded, name):
     for size in np.linspace(0, len(whole) - 1, 40).astype(int):
         path.write_bytes(whole[:size])
         read_or_refuse(lambda path: guarded(read_file, path), path)
+
+
+def parts_of(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def zipped(parts):
+    def write(file):
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in parts.items():
+                archive.writestr(name, data)
+
+    return as_bytes(write)
+
+
+@pytest.mark.parametrize("sheet", [None, "all", "adt"])
+@pytest.mark.filterwarnings("ignore")
+def test_workbooks_with_a_damaged_part_are_read_or_refused(tmp_path, guarded, sheet):
+    rng, path = np.random.default_rng(5), tmp_path / "v.xlsx"
+    parts = parts_of(SAMPLES["v.xlsx"])
+    named = (str(path),)
+    for name in [*parts, *(name for name in parts if "sheets/" in name)] * 4:
+        path.write_bytes(zipped(parts | {name: mutate(parts[name], rng)}))
+        read = partial(read_file, sheet=sheet)
+        for table in read_or_refuse(partial(guarded, read), path, named):
+            assert table.values.shape == (table.n_rows, len(table.features))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_spliced_workbooks_are_read_or_refused(tmp_path, guarded):
+    path, one = tmp_path / "v.xlsx", SAMPLES["v.xlsx"]
+    other = xlsx_bytes(("x", MORE), ("y", ROWS), ("z", []))
+    swapped = parts_of(one)
+    spliced = [zipped(swapped | {n: d}) for n, d in parts_of(other).items()]
+    spliced += [zipped({n: d for n, d in swapped.items() if n != x}) for x in swapped]
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        spliced.append(
+            one[: rng.integers(len(one))] + other[rng.integers(len(other)) :]
+        )
+    for data in spliced:
+        path.write_bytes(data)
+        read_or_refuse(partial(guarded, read_file), path)
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """For readers in another process, so that it is soon full."""
+    monkeypatch.setattr(_guarded, "_memory_limit", lambda size: 2**28)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_damaged_old_workbooks_are_read_or_refused(tmp_path):
+    """Few: each is tried in another process first."""
+    rng, path, whole = np.random.default_rng(4), tmp_path / "v.xls", xls_bytes(ROWS)
+    for _ in range(4):
+        path.write_bytes(mutate(whole, rng))
+        read_or_refuse(read_file, path)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_an_old_workbook_whose_sectors_run_in_a_circle_is_refused(tmp_path):
+    """Its reader would follow them until the memory is full."""
+    whole = bytearray(xls_bytes(ROWS))
+    (fat,) = struct.unpack_from("<I", whole, 76)
+    (directory,) = struct.unpack_from("<I", whole, 48)
+    struct.pack_into("<I", whole, 512 * (fat + 1) + 4 * directory, directory)
+    path = tmp_path / "v.xls"
+    path.write_bytes(whole)
+    with pytest.raises(InputError, match=r"v\.xls: (crashed|needs more|was not read)"):
+        read_file(path)
 
 
 @given(data=st.binary(min_size=1, max_size=200))

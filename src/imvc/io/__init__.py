@@ -1,17 +1,19 @@
 """From the files people have to views, and results back to files.
 
-`read_file` reads one file (CSV and its relatives, Parquet, Feather, .npy, .npz, .mat,
-.h5ad, .h5mu, .mtx); `read_views` reads several and joins them by id into an
-`IncompleteViews`, with a `Preparation` on the way. `OutputFolder` and `write_labels`
-write results that are whole or not there. Every complaint about a file is an
-`InputError` that names it. Nothing is ever unpickled.
+`read_file` reads one file (CSV and its relatives, sheets of workbooks, Parquet,
+Feather, .npy, .npz, .mat, .h5ad, .h5mu, .mtx); `read_views` reads several and joins
+them by id into an `IncompleteViews`, with a `Preparation` on the way. `OutputFolder`
+and `write_labels` write results that are whole or not there. Every complaint about a
+file is an `InputError` that names it. Nothing is ever unpickled.
 
 Every format has a module of its own: `_text` (with `_encoding`, `_dialect` and, for
-thousands of columns, `_wide`), `_parquet`, `_arrow_files`, `_npy`, `_npz`, `_zarr`,
-`_anndata`, `_matlab`, `_matrix_market`. Tables with typed columns become a `FileTable`
-in `_table_columns`. What can be read by blocks of rows also has a `RowReader`, which
-`_open_rows` finds for `imvc.scale`. Modules that work on Arrow tables import pyarrow
-and are themselves imported by `_read_file` once it is known to be there.
+thousands of columns, `_wide`), `_excel`, `_parquet`, `_arrow_files`, `_npy`, `_npz`,
+`_zarr`, `_anndata`, `_matlab`, `_matrix_market`. Tables with typed columns become a
+`FileTable` in `_table_columns`. What can be read by blocks of rows also has a
+`RowReader`, which `_open_rows` finds for `imvc.scale`. Modules that work on Arrow
+tables import pyarrow and are themselves imported by `_read_file` once it is known to be
+there. Files that can crash their libraries are tried in another process first
+(`_guarded`).
 """
 
 from imvc.io._column_options import ColumnOptions
@@ -46,6 +48,7 @@ __all__ = [
     "read_file",
     "read_metadata",
     "read_views",
+    "split_sheet",
     "take_rows",
     "write_labels",
 ]

@@ -166,8 +166,8 @@ def _titles(lines: list[str], separator: str) -> tuple[int, list[str]]:
 
     Titles fill at most half as many cells as the rows, and a header comes below them.
     Blanks separate words as well as columns, so no title is told from a row there; nor
-    is it where the rows have two cells. Numbers alone, as in a row with empty cells,
-    are a title only above names that are none.
+    is it where the rows have two cells. Above a header of numbers, only a lone word is
+    a title: more could be the header itself, or a row with empty cells.
     """
     if separator in (" ", WHITESPACE):
         return 0, []
@@ -182,10 +182,10 @@ def _titles(lines: list[str], separator: str) -> tuple[int, list[str]]:
     n = len(said)
     if n == 0 or n + 1 >= len(records) or not _is_header(records[n:], separator):
         return 0, []
-    numbers = [all(is_number(c, separator) for cells in filled[:n] for c in cells)]
-    numbers += [any(is_number(c, separator) for c in filled[n])]
-    if all(numbers):
-        return 0, []
+    if any(is_number(cell, separator) for cell in filled[n]):
+        above = [cells for cells in filled[:n] if cells]
+        if any(len(cells) > 1 or is_number(cells[0], separator) for cells in above):
+            return 0, []
     return ends[n - 1], [text for text in said if text]
 
 

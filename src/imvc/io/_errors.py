@@ -51,7 +51,7 @@ def reading(source: str, kind: str) -> Iterator[None]:
         ) from error
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """What an error says, kept short."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else text[:197] + "..."

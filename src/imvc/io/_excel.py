@@ -48,6 +48,8 @@ def read_workbook(file: Request) -> list[ArrowColumns]:
     source, asked = file.source, file.asked_sheet
     with reading(source, "a workbook"):
         if not _is_workbook(file.path, source):
+            if asked not in (None, ALL_SHEETS):
+                raise input_error(source, "is text, which has no sheets; name none.")
             columns = read_text(file)
             columns.notes.insert(0, "read as text, which it is in spite of its name")
             return [columns]

@@ -1,12 +1,14 @@
 """Files that can crash their library or keep it busy for ever, tried elsewhere first.
 
-A damaged HDF5 file can make the HDF5 library loop or crash, and a workbook with a cell
-far out aborts the process that lays it out. So a file that others made is first read
-completely by a process of its own, with a limit of time and memory. Only its exit
-status and one word on its standard output are looked at; what the reader itself has to
-say about a file is left to the reading that follows.
+A damaged HDF5 file can make the HDF5 library loop or crash. Of workbooks, one in some
+hundred damaged .xls files fills the memory until the process is aborted, an .ods that
+is cut off is read for ever, and a crafted .xlsx with a cell far out aborts as well. So
+such a file is first read completely by a process of its own, with a limit of time and
+memory. Only its exit status and one word on its standard output are looked at; what the
+reader itself has to say about a file is left to the reading that follows.
 
-That costs a second reading and 0.6 s for the start of the process (two busy cores).
+That costs a second reading and the start of a process: 0.5 s for HDF5, 0.9 s for
+workbooks (two busy cores).
 """
 
 import json
@@ -28,9 +30,11 @@ from imvc.io._matlab import kind_of_mat
 
 SECONDS = "IMVC_HDF5_SECONDS"
 _SECONDS, _BYTES_PER_SECOND = 60.0, 5e6
-# Libraries and threads reserve addresses that they never fill.
-_RESERVED = 2 * 2**30
+# No file holds more, however well it is packed; and libraries and threads reserve
+# addresses that they never fill.
+_SMALL, _PACKING, _RESERVED = 2 * 2**30, 2000, 2 * 2**30
 _CHILD = "from imvc.io._guarded import read_in_child; read_in_child()"
+_IN_CHILD = "IMVC_GUARDED"
 # The last word of a child that was not ended by what it read.
 _DONE, _NO_MEMORY = "done", "memory"
 
@@ -45,7 +49,7 @@ def check_guarded(file: Request, kind: str) -> None:
     file : Request
     kind : str
         The ending by which the file is read. Files that are neither HDF5 nor a
-        workbook are not looked at.
+        workbook are not looked at; nor is any file if this is the other process.
 
     Raises
     ------
@@ -54,11 +58,11 @@ def check_guarded(file: Request, kind: str) -> None:
         the environment variable ``IMVC_HDF5_SECONDS``), needed more memory than is
         free, or crashed.
     """
-    source = file.source
-    if kind not in (".h5ad", ".h5mu", *WORKBOOKS) and not _is_mat73(file.path, kind):
+    guarded = kind in (".h5ad", ".h5mu", *WORKBOOKS) or _is_mat73(file.path, kind)
+    if not guarded or _IN_CHILD in os.environ:
         return
-    seconds = _time_limit(file.path.stat().st_size)
-    n_bytes = _free_memory()
+    source, size = file.source, file.path.stat().st_size
+    seconds, n_bytes = _time_limit(size), _memory_limit(size)
     asked = {"source": source, "layer": file.layer, "sheet": file.sheet}
     # -P: nothing is imported from the current folder.
     command = [sys.executable, "-P", "-c", _CHILD, json.dumps(asked)]
@@ -66,15 +70,16 @@ def check_guarded(file: Request, kind: str) -> None:
     if outcome == "time":
         raise input_error(
             source,
-            f"was not read within {seconds:.0f} s, the limit for files that may be "
+            f"was not read within {seconds:.3g} s, the limit for files that may be "
             "damaged; make it again or, if it is only large, set the environment "
             f"variable {SECONDS} to more seconds.",
         )
     if outcome == "memory":
         raise input_error(
             source,
-            f"needs more memory than the {n_bytes / 2**30:.1f} GiB that are free, or "
-            "is damaged; take fewer rows or columns, or make it again.",
+            f"needs more than {n_bytes / 2**30:.1f} GiB of memory, which is all that "
+            "is free or that a file of its size can hold; take fewer rows or columns, "
+            "or make it again if it is damaged.",
         )
     if outcome == "crash":
         raise input_error(
@@ -137,10 +142,13 @@ def read_in_child() -> None:
     word = _DONE
     try:
         read_raw(Request(**json.loads(sys.argv[1])))
+    except MemoryError:
+        word = _NO_MEMORY
     # All but a lack of memory is left to the reading that follows, which meets it too.
     except Exception as error:
+        cause = error.__cause__
         # The HDF5 library says "unable to allocate" in an error of its own.
-        if isinstance(error.__cause__, MemoryError) or "allocat" in str(error):
+        if isinstance(cause, MemoryError) or "allocat" in str(cause):
             word = _NO_MEMORY
     sys.stdout.write(word)
     sys.stdout.flush()
@@ -163,17 +171,22 @@ def _time_limit(n_bytes: int) -> float:
     return seconds
 
 
-def _free_memory() -> int:
+def _memory_limit(size: int) -> int:
     free = available_memory()
-    return memory_limit() if free is None else free
+    return min(memory_limit() if free is None else free, _SMALL + _PACKING * size)
 
 
 def _environment() -> dict[str, str]:
-    """The same package, wherever it was found, and no threads that cost addresses."""
+    """The same package, wherever it is, and few threads, which cost addresses."""
     package = str(Path(__file__).parents[2])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return {**os.environ, **threads, "PYTHONPATH": os.pathsep.join(paths)}
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "2",
+        _IN_CHILD: "1",
+    }
 
 
 def _limit_memory(pid: int, n_bytes: int) -> None:

@@ -53,6 +53,8 @@ _REMEDIES = {
     ".loom": "convert it to .h5ad",
     ".json": "convert it to CSV",
 }
+# Their reader fails so badly on damage that they are always tried elsewhere first.
+_FRAGILE = (".xls", ".xlsb", ".ods")
 _PANDAS_NAME = "Unnamed: 0"  # as pandas calls a first column without a name
 # What a reader gives: columns whose ids are still to be chosen, or a matrix.
 Raw = Any
@@ -99,9 +101,9 @@ def read_file(
         ``"all"`` for every such sheet as a view of its own, named after the sheet. One
         that `path` names comes first. Hidden sheets are read when they are named.
     guard : bool, default False
-        For files that others made: HDF5 (.h5ad, .h5mu, .mat 7.3) and workbooks are
-        first read in another process with a limit of time and memory, since damaged
-        ones can crash their libraries or never be read to the end.
+        For files that others made: HDF5 (.h5ad, .h5mu, .mat 7.3) and .xlsx are first
+        read in another process with a limit of time and memory, since damaged ones can
+        crash their libraries or never be read to the end. Other workbooks always are.
 
     Returns
     -------
@@ -159,9 +161,9 @@ def read_raw(file: Request, transpose: bool = False) -> list[Raw]:
             f"has no sheets, so none is {sheet!r}; write the sheet behind the workbook "
             f"it is of, like book.xlsx::{sheet}.",
         )
-    if file.guard:
+    if file.guard or kind in _FRAGILE:
         check_guarded(file, kind)
-    named = replace(file, name=file.name or (sheet if by_sheet and sheet else stem))
+    named = replace(file, name=file.name or (str(sheet) if by_sheet else stem))
     if kind in _TYPED:
         need("pyarrow", source)
         from imvc.io._arrow_files import read_columns
@@ -263,7 +265,10 @@ def _chosen_features(table: FileTable, options: ColumnOptions) -> FileTable:
 
 
 def read_metadata(
-    path: str | os.PathLike[str], *, samples: np.ndarray | None = None
+    path: str | os.PathLike[str],
+    *,
+    samples: np.ndarray | None = None,
+    guard: bool = False,
 ) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
     """Read a table that describes samples: text and numbers alike.
 
@@ -275,6 +280,8 @@ def read_metadata(
     samples : ndarray of object, optional
         Ids of the samples that it is about: of several columns that may hold ids, the
         one that matches them is taken.
+    guard : bool, default False
+        As in `read_file`.
 
     Returns
     -------
@@ -284,19 +291,21 @@ def read_metadata(
     notes : list of str
         What was decided, as "file: note".
     """
-    source = str(path)
-    request = Request(source, block=False)
-    check_path(request.path, source)
-    kind, stem = kind_and_stem(request.path, source)
+    file = Request(str(path), block=False)
+    source = file.source
+    check_path(file.path, source)
+    kind, stem = kind_and_stem(file.path, source)
     if kind not in _TYPED:
         raise input_error(
             source, "is no table of metadata; give a CSV, TSV, Excel or Parquet file."
         )
+    if guard or kind in _FRAGILE:
+        check_guarded(file, kind)
     need("pyarrow", source)
     from imvc.io._arrow_files import read_columns
     from imvc.io._table_columns import metadata_from_columns
 
-    columns, *more = read_columns(kind, replace(request, name=stem))
+    columns, *more = read_columns(kind, replace(file, name=stem))
     if more:
         raise input_error(source, f"name one sheet, like {columns.source}.")
     with reading(source, "a table of metadata"):

@@ -144,7 +144,7 @@ def read_views(
         columns or ColumnOptions(), layer=layer, sheet=sheet, guard=guard
     )
     tables, notes = settle_ids(tables)
-    described = None if metadata is None else _Metadata(metadata, tables)
+    described = None if metadata is None else _Metadata(metadata, tables, guard)
     tables, told, warned = _matched(tables, described, match_ids, id_map)
     near_misses = warned[0] if warned else None
     more, doubts = check_overlap(tables, strict=like is None, near_misses=near_misses)
@@ -182,11 +182,13 @@ def read_views(
 class _Metadata:
     """A table that describes the samples of some views."""
 
-    def __init__(self, path: _Path, tables: Sequence[FileTable]) -> None:
+    def __init__(self, path: _Path, tables: Sequence[FileTable], guard: bool) -> None:
         self.source = str(path)
         known = [table.ids for table in tables if table.ids is not None]
         samples = np.concatenate(known) if known else None
-        self.ids, self.columns, self.notes = read_metadata(path, samples=samples)
+        self.ids, self.columns, self.notes = read_metadata(
+            path, samples=samples, guard=guard
+        )
 
     def joined(
         self, sample_ids: np.ndarray | None, n: int
