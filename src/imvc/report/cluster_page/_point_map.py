@@ -136,18 +136,19 @@ def _columns(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Columns to colour by, and the names of those that are too large to carry."""
     labels, codes = np.unique(report.labels, return_inverse=True)
-    count = report.mask[rows].sum(axis=1)
+    count = report.mask.sum(axis=1)
     numbers = ["1 view", *(f"{k} views" for k in range(2, report.mask.shape[1] + 1))]
     doubt = {c: " (doubtful)" for c in report.doubtful}
     names = [f"Cluster {c}{doubt.get(c, '')}" for c in labels.tolist()]
     columns = [
-        _levels("Cluster", names, codes[rows]),
+        _levels("Cluster", names, codes),
         _levels("Number of views", numbers, count - 1, "ordered"),
-        _numbers("Confidence", report.confidence.score[rows].round(3), (0, 1)),
+        _numbers("Confidence", report.confidence.score.round(3), (0, 1)),
     ]
+    columns = [_drawn(column, rows) for column in columns]
     left_out, room = [], _METADATA_BYTES
     for name, values in report.metadata.items():
-        column = metadata_column(str(name), np.asarray(values, dtype=object)[rows])
+        column = _drawn_metadata(str(name), np.asarray(values, dtype=object), rows)
         room -= (size := len(script_json(column).encode(errors="replace")))
         if room < 0:
             room += size
@@ -155,6 +156,40 @@ def _columns(
         else:
             columns.append(column)
     return columns, left_out
+
+
+def _drawn(column: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:
+    """A column of all samples, cut down to those that are drawn.
+
+    What the legend counts is of all: ``many`` of every level with a look of its own
+    and, where there are ``others``, of those together; and how many are ``unknown``.
+    """
+    if "codes" not in column:
+        values = column["values"]
+        drawn = [values[i] for i in rows]
+        return {**column, "values": drawn, "unknown": values.count(None)}
+    codes, levels = np.asarray(column["codes"]), column["levels"]
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    own = len(levels) if len(levels) <= _COLOURED else _COLOURED - 1
+    rest = [int(counts[own:].sum())] if own < len(levels) else []
+    drawn = codes[rows]
+    kept = np.union1d(np.arange(own), drawn[drawn >= 0])
+    return {
+        **column,
+        "levels": [levels[i] for i in kept],
+        "codes": np.where(drawn < 0, -1, np.searchsorted(kept, drawn)).tolist(),
+        "many": [*counts[:own].tolist(), *rest],
+        "others": len(levels) - own,
+        "unknown": int(np.count_nonzero(codes < 0)),
+    }
+
+
+def _drawn_metadata(name: str, values: np.ndarray, rows: np.ndarray) -> dict[str, Any]:
+    """As `_drawn`; of numbers only those that are drawn are put into digits."""
+    column = metadata_column(name, values[rows])
+    if "codes" in column:
+        return _drawn(metadata_column(name, values), rows)
+    return {**column, "unknown": sum(_text(value) is None for value in values)}
 
 
 def metadata_column(name: str, values: np.ndarray) -> dict[str, Any]:
