@@ -28,7 +28,9 @@ EXAMPLES = (
 def predict(
     model: Annotated[
         Path,
-        typer.Argument(metavar="MODEL", help="A model.imvc of imvc cluster."),
+        typer.Argument(
+            metavar="MODEL", help="A model.imvc of imvc cluster, or its folder."
+        ),
     ],
     files: Files,
     output: Annotated[
