@@ -133,6 +133,7 @@ def test_a_dry_run_counts_and_writes_nothing(folder, capsys):
         (["report", "small.toml"], "is not a records file of imvc"),
         (["data", "info", "nothing"], "unknown dataset 'nothing'"),
         (["data", "import", "none.mat"], "there is no file 'none.mat'"),
+        (["data", "import", "small.toml"], "'small.toml' must end in .mat or .npz"),
     ],
 )
 def test_wrong_usage_is_one_line_and_code_2(folder, capsys, arguments, message):

@@ -42,6 +42,7 @@ def unread(study, monkeypatch):
 
 
 CLUSTER = ["cluster", *FILES]
+BLOCKS = ["cluster", "no.npy", "--out-of-core"]
 COMPARE = ["compare", *FILES, "-k", "3"]
 PREDICT = ["predict", "made/model.imvc", *FILES]
 
@@ -63,6 +64,9 @@ PREDICT = ["predict", "made/model.imvc", *FILES]
         (["cluster", *FILES, "none.csv"], "none.csv: no such file"),
         ([*CLUSTER, "-o", "rna.csv"], "rna.csv: is a file; give a folder"),
         ([*CLUSTER, "-o", "rna.csv/out"], "cannot be written, since rna.csv is a file"),
+        ([*BLOCKS, "--work-dir", "rna.csv"], "rna.csv is a file; give a folder"),
+        ([*BLOCKS, "--mask", "none.npy"], "mask (--mask) 'none.npy' is not there"),
+        ([*BLOCKS, "--memory-budget", "lots"], "memory_budget='lots' is no size"),
         ([*COMPARE, "--methods", "rise,raise"], "no method named 'raise'"),
         ([*COMPARE, "--methods", "rise,rise"], "(--methods) names 'rise' twice"),
         (

@@ -87,6 +87,8 @@ def files(tmp_path_factory):
     hostile = described(hostile)
     return {
         "plain": write_cluster_page(plain, folder / "plain.html"),
+        "large": write_cluster_page(large_report(), folder / "large.html"),
+        "ids": write_cluster_page(ids_report(), folder / "ids.html"),
         "hostile": write_cluster_page(hostile, folder / "hostile.html"),
     }
 
@@ -96,6 +98,23 @@ def described(report):
     days, events = np.arange(report.n_samples), np.arange(report.n_samples) % 3 > 0
     found = associate(report.labels, report.metadata, survival=(days, events))
     return replace(report, associations=found)
+
+
+def large_report():
+    """A page of more samples than are drawn; most levels have 500 samples."""
+    n = 30_000
+    level = np.array([f"level {i % 60}" for i in range(n)], dtype=object)
+    level[[60, 120]], level[180] = "rare", None
+    half = np.where(np.arange(n) % 2, np.linspace(0, 1, n), np.nan)
+    metadata = {"level": level, "even": np.arange(n) % 2, "half": half}
+    return cluster_report(n=n, metadata=metadata)
+
+
+def ids_report():
+    """A page of ids that are, start with or hold each other."""
+    ids = [f"s{i:05d}" for i in range(60)]
+    ids[:7] = "abc", "abcd", "xabc", "yabcd", "aq1", "q1z", "bq1"
+    return cluster_report(sample_ids=np.array(ids, dtype=object))
 
 
 @pytest.fixture
@@ -196,6 +215,66 @@ def test_the_legend_counts_the_samples(opened):
         b.text.split() for b in browser.find_elements("css selector", "#legend button")
     ]
     assert texts == [["north", "20"], ["south", "20"], ["not", "known", "20"]]
+
+
+def legend(browser):
+    """Entries of the legend and their counts."""
+    entries = browser.find_elements("css selector", "#legend button")
+    texts = [entry.text.rsplit(maxsplit=1) for entry in entries]
+    return {name: int(count) for name, count in texts}
+
+
+def test_the_legend_counts_all_samples_where_only_some_are_drawn(opened):
+    browser = opened("large")
+    assert browser.execute_script("return imvcMap.ids.length") == 20_000
+    assert sum(legend(browser).values()) == 30_000
+    choose(browser, "even")
+    assert legend(browser) == {"0": 15_000, "1": 15_000}
+    choose(browser, "half")
+    assert legend(browser) == {"not known": 15_000}
+
+
+def test_the_legend_counts_what_has_no_entry_of_its_own_together(opened):
+    browser = opened("large")
+    choose(browser, "level")
+    found = legend(browser)
+    assert len(found) == 49  # 47 levels, the others, and what is not known
+    assert found["not known"] == 1
+    # Of 61 levels these are the smallest: three samples of one are not in it.
+    assert found["14 others"] == 12 * 500 + 497 + 2
+    assert sum(found.values()) == 30_000
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "card"),
+    [
+        ("ABC", "1 sample found", "abc"),
+        ("abcd", "1 sample found", "abcd"),
+        ("xab", "1 sample found", "xabc"),
+        ("bcd", "2 samples found", None),
+        ("ab", "4 samples found", None),
+        ("ya", "1 sample found", "yabcd"),
+    ],
+)
+def test_a_whole_id_is_preferred_to_its_start_and_that_to_a_part(
+    opened, text, told, card
+):
+    browser = opened("ids")
+    browser.find_element("id", "find").send_keys(text)
+    assert browser.find_element("id", "found").text == told
+    assert tip(browser).split("\n")[0] == (card or "")
+
+
+def test_ids_that_start_so_come_before_those_that_hold_it(opened):
+    browser = opened("ids")
+    browser.find_element("id", "find").send_keys("q1")
+    assert tip(browser).startswith("q1z")  # the only one that starts so
+    browser.find_element("css selector", "#samples summary").click()
+    WebDriverWait(browser, 10).until(
+        lambda b: b.find_elements("css selector", "#sample-rows tr")
+    )
+    rows = browser.find_elements("css selector", "#sample-rows th")
+    assert [row.text for row in rows] == ["q1z", "aq1", "bq1"]
 
 
 def test_an_entry_of_the_legend_fades_the_others(opened):

@@ -595,3 +595,17 @@ def test_texts_stand_out_from_their_ground(theme, ink, paper):
 
     low, high = sorted([luminance(colour(ink)), luminance(colour(paper))])
     assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_columns_of_some_samples_keep_their_values_and_count_all(monkeypatch):
+    monkeypatch.setattr(_point_map, "_DRAWN", 20)
+    level = np.array([f"{i % 55:02d}x" for i in range(238)] + [None] * 2, dtype=object)
+    report = cluster_report(n=240, metadata={"level": level})
+    data = _point_map.point_data(report)
+    rows = _point_map.drawn_samples(report.labels, 20)
+    cluster, n_views, _, found = data["columns"]
+    for column in (cluster, n_views, found):
+        assert sum(column["many"]) + column["unknown"] == 240
+    assert (found["others"], len(found["many"]), found["unknown"]) == (8, 48, 2)
+    shown = [None if c < 0 else found["levels"][c] for c in found["codes"]]
+    assert shown == level[rows].tolist()

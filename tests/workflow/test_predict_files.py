@@ -32,6 +32,12 @@ def test_the_training_files_get_the_training_labels(saved):
     np.testing.assert_allclose(found.margin, run.confidence.margin, atol=1e-8)
 
 
+def test_the_folder_of_a_run_stands_for_its_model(saved):
+    paths, _, model = saved
+    found = predict(model.parent, paths)
+    assert found.labels.tolist() == predict(model, paths).labels.tolist()
+
+
 def test_one_file_alone_will_do(saved):
     paths, run, model = saved
     found = predict(model, [paths[0]])

@@ -20,7 +20,9 @@ def predict(
     *,
     model: Annotated[
         Path,
-        typer.Argument(metavar="MODEL", help="A model.imvc of imvc cluster."),
+        typer.Argument(
+            metavar="MODEL", help="A model.imvc of imvc cluster, or its folder."
+        ),
     ],
     files: Files = None,
     output: Annotated[

@@ -40,6 +40,8 @@ def import_dataset(
     source = Path(path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {str(source)!r}; check the path.")
+    if source.suffix.lower() not in (".mat", ".npz"):
+        raise ValueError(f"{str(source)!r} must end in .mat or .npz: a file of views.")
     stem = name or source.stem
     if not re.fullmatch(r"[\w.-]+", stem):
         raise ValueError(

@@ -121,14 +121,17 @@ def _opened(path):
     """The zip file at ``path``; whatever is wrong inside is a ValueError."""
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"no model file at {str(path)!r}.")
+        raise FileNotFoundError(
+            f"no model file at {str(path)!r}; give one that imvc cluster or save wrote."
+        )
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
     # zipfile raises RuntimeError for what says it is encrypted or packed oddly.
     except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
         raise ValueError(
-            f"{path.name!r} is not an imvc model, or it is truncated ({error})."
+            f"{path.name!r} is not an imvc model, or it is truncated ({error}); give "
+            f"one that imvc cluster or save wrote."
         ) from error
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path.name!r} cannot be read: {error}") from error

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from imvc._files import check_folder
 from imvc._plain import plain
 from imvc.insight import ColumnSummary
 from imvc.io import (
@@ -195,6 +196,10 @@ class BlockFiles:
                 f"{', '.join(_RESULT_FORMATS)}."
             )
         check_format(f"labels.{self.result_format}")
+        if self.work_dir is not None:
+            check_folder(self.work_dir)
+        if self.mask is not None and not os.path.exists(self.mask):
+            raise ValueError(f"mask (--mask) {str(self.mask)!r} is not there.")
         parse_bytes(self.memory_budget)
 
     def views(self) -> Any:

@@ -88,7 +88,8 @@ def predict(
     Parameters
     ----------
     model_path : path-like
-        A ``model.imvc`` that `ClusterRun.save` wrote, or a model's own ``save``.
+        A ``model.imvc`` that `ClusterRun.save` wrote, the folder it is in, or the file
+        of a model's own ``save``.
     paths : sequence of path-like
         Files of views; those that the model knows by other names need `names`. Views
         may be absent.
@@ -104,6 +105,8 @@ def predict(
     Prediction
     """
     stages = Stages(progress)
+    if Path(model_path).is_dir():
+        model_path = Path(model_path) / "model.imvc"
     with stages.run("read"):
         model = load_model(model_path)
         _check_names(layout.get("names") or (), model.view_names_)

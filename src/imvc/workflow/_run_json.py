@@ -44,6 +44,7 @@ _REQUEST_KINDS = {
     "not_kept": list,
     "inputs": dict | None,
 }
+_GIVE = "give one that imvc cluster wrote, or its folder."
 _MARKS = ("path", "relative", "sha256")  # of a file
 # Not needed to repeat a result: it does not depend on them.
 _NOT_REPEATED = {"callback", "verbose", "n_jobs"}
@@ -228,11 +229,11 @@ def read_record(path: str | os.PathLike[str]) -> RunRecord:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise FileNotFoundError(f"{path}: there is no such file.") from None
+        raise FileNotFoundError(f"{path}: there is no such file; {_GIVE}") from None
     except ValueError as error:
-        raise ValueError(f"{path}: is not JSON ({error}).") from error
+        raise ValueError(f"{path}: is not JSON ({error}); {_GIVE}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path}: is not a run.json of imvc cluster.")
+        raise ValueError(f"{path}: is not a run.json of imvc cluster; {_GIVE}")
     if content.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path}: has format version {content.get('format_version')!r}, this imvc "

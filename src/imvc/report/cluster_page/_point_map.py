@@ -135,13 +135,13 @@ def _columns(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Columns to colour by, and the names of those that are not offered, and why."""
     labels, codes = np.unique(report.labels, return_inverse=True)
-    count = report.mask[rows].sum(axis=1)
+    count = report.mask.sum(axis=1)
     numbers = ["1 view", *(f"{k} views" for k in range(2, report.mask.shape[1] + 1))]
     doubt = {c: " (doubtful)" for c in report.doubtful}
     names = [f"Cluster {c}{doubt.get(c, '')}" for c in labels.tolist()]
     columns = [
-        _levels("Cluster", names, codes[rows]),
-        _levels("Number of views", numbers, count - 1, "ordered"),
+        _levels("Cluster", names, codes, rows),
+        _levels("Number of views", numbers, count - 1, rows, "ordered"),
         _numbers("Confidence", report.confidence.score.round(3), rows, (0, 1)),
     ]
     left_out, room = [], _METADATA_BYTES
@@ -178,17 +178,31 @@ def metadata_column(
         order = np.argsort(-np.bincount(codes[codes >= 0]), kind="stable")
         place = np.append(np.argsort(order), -1)  # unknown, -1, stays so
         levels, codes = tuple(levels[i] for i in order), place[codes]
-    return _levels(name, levels, codes[rows])
+    return _levels(name, levels, codes, rows)
 
 
 def _levels(
-    name: str, levels: Sequence[str], codes: Any, kind: str = "category"
+    name: str, levels: Sequence[str], codes: Any, rows: Any, kind: str = "category"
 ) -> dict[str, Any]:
+    """Levels of the drawn samples.
+
+    What the legend counts is of all: ``many`` of every level with a look of its own
+    and, where there are ``others``, of those together; and how many are ``unknown``.
+    """
+    codes = np.asarray(codes)
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    own = len(levels) if len(levels) <= _COLOURED else _COLOURED - 1
+    rest = [int(counts[own:].sum())] if own < len(levels) else []
+    drawn = codes[rows]
+    kept = np.union1d(np.arange(own), drawn[drawn >= 0])
     return {
         "name": cut(name),
         "kind": kind,
-        "levels": [cut(level) for level in levels],
-        "codes": np.asarray(codes).tolist(),
+        "levels": [cut(levels[i]) for i in kept],
+        "codes": np.where(drawn < 0, -1, np.searchsorted(kept, drawn)).tolist(),
+        "many": [*counts[:own].tolist(), *rest],
+        "others": len(levels) - own,
+        "unknown": int(np.count_nonzero(codes < 0)),
     }
 
 
@@ -210,6 +224,7 @@ def _numbers(
         "low": _short(ends[0]),
         "high": _short(ends[1]),
         "values": [_short(x) if np.isfinite(x) else None for x in values[rows]],
+        "unknown": int(np.count_nonzero(~np.isfinite(values))),
     }
 
 

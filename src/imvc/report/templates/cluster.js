@@ -4,7 +4,7 @@
 (function () {
   const data = JSON.parse(document.getElementById("points").textContent);
   const n = data.ids.length;
-  const LOOKS = 48, COLOURS = 8, STEPS = 32, PAGE = 50;
+  const COLOURS = 8, STEPS = 32, PAGE = 50;
   const $ = (id) => document.getElementById(id);
   const canvas = $("canvas"), tip = $("tip"), context = canvas.getContext("2d");
   const low = new Set(data.low);
@@ -38,7 +38,7 @@
   }
 
   function chooseLooks() {
-    const unknown = { name: "not known", colour: css("--muted"), shape: 0, many: 0 };
+    const unknown = { name: "not known", colour: css("--muted"), shape: 0, many: column.unknown };
     if (column.kind === "number") {
       const span = column.high - column.low || 1;
       looks = Array.from({ length: STEPS }, (_, i) => (
@@ -46,20 +46,18 @@
       look = column.values.map((value) => value === null ? STEPS : Math.min(STEPS - 1,
         Math.max(0, Math.floor((value - column.low) / span * STEPS))));
     } else {
-      const levels = column.levels;
-      const own = levels.length > LOOKS ? LOOKS - 1 : levels.length;
-      looks = levels.slice(0, own).map((name, i) => ({
-        name: name, many: 0,
+      const own = column.many.length - (column.others ? 1 : 0);
+      looks = column.levels.slice(0, own).map((name, i) => ({
+        name: name, many: column.many[i],
         colour: column.kind === "ordered" ? mix(own > 1 ? i / (own - 1) : 1) : css("--c" + i % COLOURS),
         shape: column.kind === "ordered" ? 0 : Math.floor(i / COLOURS) % 6,
       }));
-      if (own < levels.length) {
-        looks.push({ name: levels.length - own + " others", colour: css("--muted"), shape: 2, many: 0 });
+      if (column.others) {
+        looks.push({ name: column.others + " others", colour: css("--muted"), shape: 2, many: column.many[own] });
       }
       look = column.codes.map((code) => code < 0 ? looks.length : Math.min(code, looks.length - 1));
     }
     looks.push(unknown);
-    for (const i of look) looks[i].many += 1;
   }
 
   function shown(which, x) {
@@ -399,18 +397,19 @@
 
   function search() {
     const text = $("find").value.trim().toLowerCase();
-    found = [];
-    let exact = -1;
+    const exact = [], starting = [], holding = [];
     for (let i = 0; text && i < n; i++) {
       const id = data.ids[i].toLowerCase();
-      if (id === text) exact = i;
-      if (id.includes(text)) found.push(i);
+      if (id === text) exact.push(i);
+      else if (id.startsWith(text)) starting.push(i);
+      else if (id.includes(text)) holding.push(i);
     }
-    if (exact >= 0) found = [exact];
+    found = exact.length ? exact : starting.concat(holding);
+    const best = [exact, starting, holding].find((some) => some.length) || [];
     $("found").textContent = !text ? "" : found.length === 1 ? "1 sample found"
       : found.length ? found.length + " samples found" : "No such sample" + (n < data.total ? " among those drawn" : "");
-    show(found.length === 1 ? found[0] : -1, found.length === 1);
-    if (found.length === 1) reveal(found[0]);
+    show(best.length === 1 ? best[0] : -1, best.length === 1);
+    if (best.length === 1) reveal(best[0]);
     listed = text ? found : null;
     page = 0;
     fillTable();
