@@ -37,7 +37,10 @@ ROOMS = {
     "_machine": set(),
 }
 CORE = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
-ARROW_MODULES = {"_arrow_columns", "_arrow_files", "_table_columns", "_text", "_wide"}
+ARROW_MODULES = {
+    *("_arrow_columns", "_arrow_files", "_table_columns", "_text", "_wide"),
+    *("_cells", "_columns", "_dates", "_encode", "_numbers", "_text_kinds"),
+}
 MODULES = sorted(ROOT.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 
