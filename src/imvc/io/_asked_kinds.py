@@ -29,7 +29,7 @@ def as_asked(
 
 
 def _number(column: TextColumn) -> ColumnCode:
-    code = column.number(_MOST, grouped=True)
+    code = column.number(_MOST, asked=True)
     if code is None:
         cells = column.cells
         found = read_numbers(cells.texts, cells.counts, grouped=True)
@@ -50,7 +50,8 @@ def _date(column: TextColumn) -> ColumnCode:
 
 
 def _category(column: TextColumn) -> ColumnCode:
-    code = column.category()
+    # Who asks for it may have many levels; `balance` keeps the rare ones from ruling.
+    code = column.category(share=0.0)
     if not code.levels:
         raise ValueError(
             f"column {column.name!r} cannot be --as {column.name}=category: each of "

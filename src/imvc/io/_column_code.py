@@ -72,16 +72,20 @@ class ColumnCode:
         Another spelling of a level is found too: true for yes, Stage II for II.
         """
         keys = self._level_keys()
-        place = {key: i for i, key in enumerate(keys)}
+        own = {key: i for i, key in enumerate(keys)}
+        others: dict[str, int] = {}
         if truth := truth_words(keys) if self.kind == "yes-no" else None:
-            place = {key: i for i, side in enumerate(truth) for key in side}
-        if self.kind == "ordinal":
-            place |= _other_spellings(keys, cells)
-        empty = cells.is_blank | cells.is_unknown
+            others = {key: i for i, side in enumerate(truth) for key in side}
+        elif self.kind == "ordinal":
+            others = _other_spellings(keys, cells)
+        # A word for no value is a level only where it is one by name.
+        known = others | own
         return np.array(
             [
-                place.get(key, EMPTY if blank else NOT_A_LEVEL)
-                for key, blank in zip(cells.keys, empty)
+                (own if blank else known).get(key, EMPTY if empty else NOT_A_LEVEL)
+                for key, blank, empty in zip(
+                    cells.keys, cells.is_blank, cells.is_blank | cells.is_unknown
+                )
             ],
             dtype=np.int64,
         )
@@ -131,9 +135,4 @@ def _other_spellings(keys: list[str], cells: Cells) -> dict[str, int]:
     if not all(key in ranks for key in keys):
         return {}
     place = {ranks[key]: i for i, key in enumerate(keys)}
-    blank = {key for key, b in zip(cells.keys, cells.is_blank) if b}
-    return {
-        key: place[ranks[key]]
-        for key in new
-        if key not in blank and ranks.get(key) in place
-    }
+    return {key: place[ranks[key]] for key in new if ranks.get(key) in place}

@@ -91,6 +91,8 @@ def classify(
     _check_request(kinds, ordinals, text)
     if present is not None:
         table = table.filter(pa.array(present, pa.bool_()))
+    drop, counters = frozenset(drop), frozenset(counters)
+    keep = None if keep is None else frozenset(keep)
     codes: list[ColumnCode] = []
     remarks: Remarks = []
     texts: dict[str, Any] = {}
@@ -232,7 +234,7 @@ def _own_order(column: Any) -> tuple[str, ...] | None:
     used = np.unique(coded.indices.drop_null().to_numpy())
     levels = as_text(coded.dictionary.take(pa.array(used))).to_pylist()
     known = {level_key(level): level.strip() for level in levels}
-    return tuple(known.values()) if known else None
+    return tuple(known.values()) if len(known) > 1 else None
 
 
 def _plain(

@@ -11,7 +11,7 @@ ISO = "%Y-%m-%d"
 COMPACT = "%Y%m%d"  # eight digits are a number unless a date is asked for
 _FIRST_YEAR, _LAST_YEAR = 1800, 2200
 _YEAR, _MONTH, _DAY = r"(?P<Y>[0-9]{4})", r"(?P<m>[0-9]{1,2})", r"(?P<d>[0-9]{1,2})"
-_NAME = r"(?P<b>\pL{3,9})\.?"
+_NAME = r"(?P<b>[^-/., 0-9]+)\.?"
 _TIME = (
     r"(?:(?:T|,?\s+)(?P<H>[0-9]{1,2}):(?P<M>[0-9]{2})(?::(?P<S>[0-9]{2}(?:\.[0-9]+)?))?"
     r"\s*(?P<p>[AaPp]\.?[Mm]\.?)?\s*(?P<z>Z|UTC|[-+][0-9]{2}:?[0-9]{2})?)?$"
@@ -29,6 +29,7 @@ _PATTERNS = {
     COMPACT: "(?P<Y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})",
 }
 DATE_FORMATS = tuple(_PATTERNS)
+_MAY_BE = r"^([0-9]{1,4}[-/. ]|[^-/., 0-9]+\.? [0-9]|[0-9]{8}$)"
 _PLAIN = DATE_FORMATS[:4]  # nobody can read these in two ways
 _SWAPPED = {"%d/%m/%Y": "%m/%d/%Y", "%d-%m-%Y": "%m-%d-%Y"}
 # English, German, French and Spanish, as far as their first three letters differ.
@@ -62,8 +63,7 @@ def find_date_format(
 ) -> DateFormat | None:
     """The format under which most cells are dates; day first where nothing tells."""
     total = int(counts.sum())
-    may_be = pc.match_substring_regex(texts, r"[0-9]{4}").to_numpy(zero_copy_only=False)
-    if 2 * counts[may_be].sum() <= total:
+    if not pc.any(pc.match_substring_regex(texts, _MAY_BE)).as_py():
         return None
     formats = [f for f in _PATTERNS if compact or f != COMPACT]
     days = {f: read_days(texts, f) for f in formats}

@@ -179,7 +179,8 @@ def balance(
         x = x[np.isfinite(x)]
         if len(x) == 0:
             continue
-        center[j], deviation = x.mean(), x.std()
+        with np.errstate(over="ignore"):
+            center[j], deviation = x.mean(), x.std()
         if deviation <= 10 * np.finfo(np.float64).eps * np.abs(center[j]):
             continue
         indicator = codes[owner[j]].kind == "category"

@@ -30,8 +30,7 @@ _WORDS = (
     "strongly agree|totally agree|completely agree",
     "very dissatisfied, dissatisfied, neutral|neither, satisfied, very satisfied",
     "very poor|very bad|terrible, poor|bad, fair|moderate|acceptable|average|"
-    "satisfactory, "
-    "good, very good, excellent|outstanding",
+    "satisfactory, good, very good, excellent|outstanding",
     "well differentiated|well, moderately differentiated|moderate|moderately, "
     "poorly differentiated|poor|poorly, undifferentiated|anaplastic",
     "underweight, normal|normal weight|healthy, overweight, obese, severely obese",

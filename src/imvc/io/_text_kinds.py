@@ -52,10 +52,13 @@ class TextColumn:
         return code or self._two_values() or self._category_or_metadata()
 
     def number(
-        self, share: float = NEARLY_ALL, *, grouped: bool = False
+        self, share: float = NEARLY_ALL, *, asked: bool = False
     ) -> ColumnCode | None:
-        """Numbers, if at least this share of the known cells are."""
-        found = self._numbers(share, grouped)
+        """Numbers, if at least this share of the known cells are.
+
+        Where numbers are asked for, ``1,234`` is 1234 and bounds alone will do.
+        """
+        found = self._numbers(share, asked)
         if found is None:
             return None
         if found.censored.any():
@@ -63,17 +66,17 @@ class TextColumn:
         odd = np.isnan(found.values)
         return self._code("number", "numbers", odd=odd, number_format=found.format)
 
-    def _numbers(self, share: float, grouped: bool) -> Numbers | None:
+    def _numbers(self, share: float, asked: bool) -> Numbers | None:
         cells = self.cells
         enough = share * self.n_known
         if cells.n_cells(may_be_number(cells.texts)) < enough:
             return None
         found = read_numbers(
-            cells.texts, cells.counts, decimal_comma=self.decimal_comma, grouped=grouped
+            cells.texts, cells.counts, decimal_comma=self.decimal_comma, grouped=asked
         )
         is_number = ~np.isnan(found.values)
         # Bounds and no number: "<5" and ">10" are two values of something.
-        exact = (is_number & ~found.censored).any()
+        exact = asked or (is_number & ~found.censored).any()
         return found if exact and cells.n_cells(is_number) >= enough else None
 
     def date(
@@ -127,14 +130,14 @@ class TextColumn:
 
     def numeric_levels(self) -> tuple[str, ...] | None:
         """The different values in ascending order, if all are numbers."""
-        found = self._numbers(1.0, grouped=True)
+        found = self._numbers(1.0, asked=True)
         if found is None:
             return None
         value = dict(zip(self.cells.keys, found.values))
         levels = self._levels()
         return tuple(levels[key][0] for key in sorted(levels, key=value.__getitem__))
 
-    def category(self) -> ColumnCode:
+    def category(self, share: float = _RARE_SHARE) -> ColumnCode:
         """Levels, of which the rare ones are put together.
 
         A level of one cell among very many would rule all distances, so a level needs
@@ -142,7 +145,7 @@ class TextColumn:
         do: there 3 cells may be a cluster.
         """
         levels = self._levels()
-        rare = self._rare(levels)
+        rare = self._rare(levels, share)
         numbers = self.numeric_levels()
         keys = levels if numbers is None else [level_key(level) for level in numbers]
         names = tuple(levels[key][0] for key in keys if key not in rare)
@@ -171,7 +174,8 @@ class TextColumn:
 
     def _category_or_metadata(self) -> ColumnCode:
         """Few values that repeat, or free text and identifiers."""
-        if self._numbers(NEARLY_ALL, grouped=True) is not None:
+        numbers = self._numbers(NEARLY_ALL, asked=True)
+        if numbers is not None and "," in numbers.format:
             self._tell("groups", self.known, count=False)
         n_texts, n_known = int(self.known.sum()), self.n_known
         if n_texts >= NEARLY_ALL * n_known or (
@@ -187,10 +191,10 @@ class TextColumn:
             return self._code("metadata", "most values are rare")
         return self.category()
 
-    def _rare(self, levels: Levels) -> list[str]:
+    def _rare(self, levels: Levels, share: float = _RARE_SHARE) -> list[str]:
         """Keys of the levels without a place of their own, the most frequent first."""
         n_known = self.n_known
-        enough = max(_RARE_SHARE * n_known, min(_RARE_CELLS, n_known / 10))
+        enough = max(share * n_known, min(_RARE_CELLS, n_known / 10))
         frequent = sorted(levels, key=lambda key: (-levels[key][1], key))
         n_kept = sum(levels[key][1] >= enough for key in frequent[:_MAX_LEVELS])
         rare = frequent[n_kept:]
