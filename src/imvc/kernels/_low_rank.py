@@ -317,7 +317,8 @@ def _choose(Y: np.ndarray, seen: np.ndarray, most: int, seed: int) -> _Spectrum 
 
 def _hidden_cells(seen: np.ndarray, seed: int) -> list[np.ndarray]:
     """Observed cells to hide: a tenth, and several such draws of a small table."""
-    rng = np.random.default_rng(seed)
+    # Not the stream that gaps of a user's own making are likely to come from.
+    rng = np.random.default_rng([seed, len(RANKS)])
     count = np.clip(_HIDDEN_CELLS / max(_HIDDEN * seen.sum(), 1), 1, _MOST_DRAWS)
     draws = []
     for _ in range(int(count)):
