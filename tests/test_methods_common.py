@@ -10,7 +10,9 @@ from sklearn.utils import estimator_checks
 
 from hard_views import hard_views
 from imvc import RISE, get_method, list_methods
+from imvc.datasets import make_views
 from imvc.methods._registry import METHODS
+from imvc.metrics import adjusted_rand
 from imvc.testing import check_multiview_estimator, multiview_checks
 
 ESTIMATORS = {
@@ -90,6 +92,67 @@ def test_scikit_learn_check(name, check):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators_have_an_html_representation(name):
     assert "sk-" in ESTIMATORS[name]._repr_html_()
+
+
+def views_with_empty_cells(seed):
+    """Planted clusters, some views missing (rows of NaN), a tenth of cells empty."""
+    data = make_views(200, (10, 14, 8), 3, incomplete=0.3, random_state=seed)
+    rng, Xs = np.random.default_rng(seed), []
+    for X in data.incomplete():
+        empty = rng.random(X.shape) < 0.1
+        empty[empty.all(axis=1)] = False
+        Xs.append(np.where(empty, np.nan, X))
+    return Xs, data
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("how", "seed"), [("fill", 0), ("fill", 1), ("fill", 2), ("mean", 0)]
+)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_empty_cells_are_filled_where_that_is_asked_for(name, how, seed, tmp_path):
+    Xs, data = views_with_empty_cells(seed)
+    before = [X.copy() for X in Xs]
+    plain = clone(ESTIMATORS[name]).set_params(random_state=seed)
+    model = clone(plain).set_params(empty_cells=how)
+    assert model.get_params()["empty_cells"] == how
+    assert model.fit(Xs) is model
+    for X, X_before in zip(Xs, before):
+        np.testing.assert_array_equal(X, X_before)
+    np.testing.assert_array_equal(model.filled_views(Xs).mask, data.mask)
+    # With every cell these data are found with at least 0.85 (check_planted_clusters).
+    assert adjusted_rand(data.y, model.labels_) > 0.8
+    np.testing.assert_array_equal(
+        plain.fit(model.filled_views(Xs)).labels_, model.labels_
+    )
+    if hasattr(model, "predict"):
+        model.save(tmp_path / "model.imvc")
+        again = type(model).load(tmp_path / "model.imvc")
+        np.testing.assert_array_equal(again.predict(Xs), model.labels_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_garbage_in_unobserved_rows_changes_no_filled_cell(name):
+    Xs, data = views_with_empty_cells(0)
+    spoilt = [np.where(seen[:, None], X, 1e6) for X, seen in zip(Xs, data.mask.T)]
+    spoilt[0][~data.mask[:, 0], 1] = np.nan
+    one, other = (
+        clone(ESTIMATORS[name]).set_params(empty_cells="fill", random_state=0)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(
+        one.fit_predict(Xs), other.fit_predict(spoilt, mask=data.mask)
+    )
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_empty_cells_are_an_error_by_default(name):
+    Xs, _ = views_with_empty_cells(0)
+    with pytest.raises(ValueError, match=r'partly NaN, first .* empty_cells="fill"'):
+        clone(ESTIMATORS[name]).fit(Xs)
+    with pytest.raises(ValueError, match=r"'empty_cells' parameter .* Got 'impute'"):
+        clone(ESTIMATORS[name]).set_params(empty_cells="impute").fit(Xs)
 
 
 def test_the_registry_finds_methods_by_name():

@@ -87,21 +87,6 @@ def test_garbage_in_unobserved_rows_changes_nothing(case, data):
 
 @quick
 @given(masked_views(), st.data())
-def test_garbage_in_unobserved_rows_is_not_imputed_from(case, data):
-    arrays, mask = case
-    v = data.draw(st.integers(0, len(arrays) - 1))
-    X = arrays[v] = np.hstack([arrays[v], np.zeros((len(mask), 1))])
-    rows = np.flatnonzero(mask[:, v])
-    X[rows[1:], 0] = np.where(data.draw(hnp.arrays(bool, len(rows) - 1)), np.nan, 7.0)
-    spoilt = [np.where(mask[:, [u]], A, np.inf) for u, A in enumerate(arrays)]
-    assert_same(
-        as_views(arrays, mask, missing_values="impute"),
-        as_views(spoilt, mask, missing_values="impute"),
-    )
-
-
-@quick
-@given(masked_views(), st.data())
 def test_permuting_rows_permutes_samples(case, data):
     arrays, mask = case
     order = permutations(data.draw, len(mask))

@@ -105,7 +105,7 @@ def test_the_input_is_not_changed():
     text, genes = two_views()
     genes[2] = genes[1, 0] = NAN
     before = genes.copy()
-    as_views([text, genes], missing_values="impute")
+    as_views([text, genes], missing_values="keep")
     np.testing.assert_array_equal(genes, before)
 
 
@@ -448,8 +448,8 @@ def test_rows_that_are_partly_nan_are_named(kind):
     X = np.ones((6, 2))
     X[[1, 3, 4, 5], 0] = NAN
     match = (
-        r"'view0' has 4 rows that are partly NaN, first at rows \[1, 3, 4\]; use "
-        r'as_views\(..., missing_values="impute"\) .* missing in mask'
+        r"'view0' has 4 rows that are partly NaN, first at rows \[1, 3, 4\]; pass "
+        r'empty_cells="fill" to the estimator, .* missing in mask'
     )
     with pytest.raises(ValueError, match=match):
         as_views([kind(X)])
@@ -467,34 +467,38 @@ def test_infinite_values_of_tables_are_named_by_id_and_column(pd):
         as_views([table])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_imputing_fills_in_the_means_of_observed_rows(kind, dtype):
-    X = np.array([[1, NAN], [3, 4], [NAN, 0], [9, 9], [NAN, NAN]], dtype=dtype)
+def test_empty_cells_are_kept_where_that_is_asked_for(kind):
+    X = np.array([[1, NAN], [3, 4], [NAN, 0], [9, 9], [NAN, NAN]])
     mask = np.array([[1, 1], [1, 1], [1, 1], [1, 0], [1, 1]])
-    views = as_views([np.ones((5, 1)), kind(X)], mask, missing_values="impute")
-    filled = views.observed(1)
-    filled = filled.toarray() if sp.issparse(filled) else filled
-    assert filled.tolist() == [[1.0, 2.0], [3.0, 4.0], [2.0, 0.0]]
-    assert filled.dtype == dtype
+    views = as_views([np.ones((5, 1)), kind(X)], mask, missing_values="keep")
+    kept = views.observed(1)
+    kept = kept.toarray() if sp.issparse(kept) else kept
+    np.testing.assert_array_equal(kept, X[:3])
     assert views.rows(1).tolist() == [0, 1, 2]
+    assert views.empty_cells
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_a_column_without_any_number_cannot_be_imputed(kind):
-    X = kind(np.array([[1.0, NAN], [2.0, NAN]]))
-    with pytest.raises(ValueError, match="has no number in column 1, so there"):
-        as_views([X], missing_values="impute")
+def test_kept_empty_cells_are_an_error_where_nobody_fills_them(kind):
+    X = kind(np.array([[1.0, 2.0], [3.0, NAN], [NAN, NAN]]))
+    views = as_views([np.ones((3, 1)), X], missing_values="keep")
+    with pytest.raises(ValueError, match=r"'view1' has 1 rows .* row 1; .* empty_cell"):
+        as_views(views)
+    assert as_views(views, missing_values="keep") is views
+    assert as_views(views.select([0, 2])).n_samples == 2
 
 
-def test_imputing_without_need_copies_nothing():
+def test_keeping_empty_cells_without_need_copies_nothing():
     X = np.eye(3)
-    assert as_views([X], missing_values="impute").arrays[0] is X
+    views = as_views([X], missing_values="keep")
+    assert views.arrays[0] is X
+    assert not views.empty_cells
 
 
-def test_infinite_values_are_not_imputed():
+def test_infinite_values_are_not_kept():
     with pytest.raises(ValueError, match="infinite values in 1 rows"):
-        as_views([np.array([[INF, 1.0]])], missing_values="impute")
+        as_views([np.array([[INF, 1.0]])], missing_values="keep")
 
 
 def test_samples_in_no_view_are_an_error():

@@ -9,8 +9,13 @@ from imvc.views import IncompleteViews, as_views
 
 
 def model_views(model: Any, Xs: Any, mask: Any) -> IncompleteViews:
-    """Views in the order of the model's fit, or an error that names the difference."""
+    """Views in the order of the model's fit, or an error that names the difference.
+
+    Empty cells are filled where the model does so.
+    """
     check_is_fitted(model)
+    if hasattr(model, "filled_views"):
+        return model.filled_views(Xs, mask=mask)
     return as_views(Xs, mask, like=getattr(model, "_schema", None))
 
 

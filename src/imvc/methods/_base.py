@@ -12,7 +12,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -34,11 +34,12 @@ from imvc.methods._parameters import (
 )
 from imvc.methods.persistence import read_model, write_model
 from imvc.metrics import pattern_leakage
-from imvc.scale import threaded_map
+from imvc.scale import CellFill, threaded_map
 from imvc.views import ViewSchema, as_views
 
 logger = logging.getLogger(__name__)
 
+KEPT = {"error": "error", "fill": "keep", "mean": "keep"}  # missing_values of a fit
 _SEED_LIMIT = np.iinfo(np.int32).max
 
 
@@ -98,6 +99,11 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         1 writes stages, 2 also iterations, to standard error.
     callback : callable, optional
         Called as ``callback(iteration, objective)``.
+    empty_cells : {"error", "fill", "mean"}, default="error"
+        What to do about rows of which some cells are NaN (a row of NaN alone is a
+        missing view): raise an error; fill them from the rest of the row by a low-rank
+        model of the view, learnt in `fit` and applied to new samples too; or fill in
+        column means. Stored NaN of sparse views always get column means.
 
     Attributes
     ----------
@@ -125,6 +131,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     random_state: Seed = None
     verbose: Verbosity = 0
     callback: Callback = None
+    empty_cells: Literal["error", "fill", "mean"] = "error"
 
     _row_normalize = False  # of methods without the parameter: as their paper says
 
@@ -150,7 +157,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self
         """
         self._validate_params()
-        return self._fit(as_views(Xs, mask))
+        return self._fit(as_views(Xs, mask, missing_values=KEPT[self.empty_cells]))
 
     def fit_predict(self, Xs, y=None, *, mask=None):
         """Cluster the samples and return their labels; parameters as in `fit`."""
@@ -161,9 +168,41 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self._check_against(data)
         self._forget()
         self._remember(data)
+        data = self._without_empty_cells(data)
         self._learn(data, check_random_state(self.random_state))
         self._tell(data)
         return self
+
+    def _without_empty_cells(self, data):
+        """The data, their empty cells filled if that was asked for."""
+        if self.empty_cells == "error":
+            return data
+        with self._stage("empty cells"):
+            return self._fill_cells(data)
+
+    @abstractmethod
+    def _fill_cells(self, data):
+        """Learn to fill empty cells, which sets ``_fill``; the data without such."""
+
+    def filled_views(self, Xs, *, mask=None):
+        """Views in memory as this fitted model sees them, empty cells filled.
+
+        Parameters
+        ----------
+        Xs, mask : as in `fit`
+            Samples of the fit or others.
+
+        Returns
+        -------
+        IncompleteViews
+            In the order of the fit. Cells are filled if the fit had ``empty_cells``
+            "fill" or "mean", by what it learnt.
+        """
+        check_is_fitted(self)
+        if self._fill is None:
+            return as_views(Xs, mask, like=self._schema)
+        views = as_views(Xs, mask, missing_values="keep", like=self._schema)
+        return self._fill(views)
 
     @abstractmethod
     def _learn(self, data, rng):
@@ -187,6 +226,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self._schema = data.schema
         self.sample_ids_ = data.sample_ids
         self.stage_seconds_ = {}
+        self._fill: CellFill | None = None
 
     def _record(self, objective, converged):
         """Set the history of an iteration."""
@@ -258,6 +298,13 @@ class EmbeddingClusterer(MultiViewClusterer):
         yield steps
         self._record(steps.objective, steps.converged)
 
+    def _fill_cells(self, views):
+        from imvc.methods._empty_cells import learn_fill_of_views
+
+        n_jobs = getattr(self, "n_jobs", None)
+        self._fill = learn_fill_of_views(views, self.empty_cells, n_jobs)
+        return self._fill(views)
+
     def _learn(self, views, rng):
         with threaded_map(getattr(self, "n_jobs", None)) as map:
             self.embedding_ = self._embed_shuffled(views, rng)
@@ -292,6 +339,7 @@ class InductiveMixin(metaclass=ABCMeta):
     """The verbs of methods whose embedding is a function of the sample alone."""
 
     fit: Any
+    _fill: CellFill | None
 
     @abstractmethod
     def _transform(self, Xs, mask):
@@ -354,7 +402,12 @@ class InductiveMixin(metaclass=ABCMeta):
             The callback and a ``random_state`` that is not an int are not kept.
         """
         check_is_fitted(self)
-        write_model(self, path, *self._get_state())
+        write_model(self, path, *self._whole_state())
+
+    def _whole_state(self):
+        """`_get_state`, and what fills empty cells."""
+        arrays, values = self._get_state()
+        return arrays | ({} if self._fill is None else self._fill.to_arrays()), values
 
     @classmethod
     def load(cls, path):
@@ -369,5 +422,6 @@ class InductiveMixin(metaclass=ABCMeta):
             tuple(int(d) for d in model.n_features_in_),
             tuple(None if f is None else tuple(f) for f in values["feature_names"]),
         )
+        model._fill = CellFill.from_arrays(arrays, len(model.view_names_))
         model._set_state(arrays, values)
         return model

@@ -15,6 +15,7 @@ import json
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple
@@ -26,7 +27,13 @@ from imvc.kernels._anchor_graph import kmeans_anchors, scale_rows, unit_rows
 from imvc.kernels._distances import nearest_anchors, row_slices
 from imvc.kernels._kmeans import add_results, kmeans_centers, random_rows
 from imvc.kernels._patterns import PatternGrams
-from imvc.methods._base import InductiveMixin, MultiViewClusterer, draw_seed, warn_user
+from imvc.methods._base import (
+    KEPT,
+    InductiveMixin,
+    MultiViewClusterer,
+    draw_seed,
+    warn_user,
+)
 from imvc.methods._parameters import Count, MemorySize, PathLike, estimator
 from imvc.methods.persistence import write_model
 from imvc.metrics import pattern_leakage_of
@@ -34,6 +41,7 @@ from imvc.scale import (
     BlockProgress,
     ThreadRunner,
     ViewsSource,
+    fill_source,
     open_runner,
     parse_bytes,
     row_statistics,
@@ -158,10 +166,17 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         self
         """
         self._validate_params()
-        with self._runner(
-            Xs, mask, client=client, plan=self._plan(), work_dir=self.work_dir
-        ) as runner:
+        rule = {"plan": self._plan(), "work_dir": self.work_dir}
+        with self._runner(Xs, mask, client=client, **rule) as runner:
             return self._fit(runner)
+
+    def _fill_cells(self, runner):
+        from imvc.methods._empty_cells import learn_fill
+
+        check_survey(runner)
+        self._fill = learn_fill(runner, self.empty_cells)
+        runner.read_from(fill_source(runner.source, self._fill))
+        return runner
 
     def _remember(self, runner):
         super()._remember(runner)
@@ -256,7 +271,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             so that a model read from the file can be given more samples.
         """
         check_is_fitted(self)
-        arrays, values = self._get_state()
+        arrays, values = self._whole_state()
         values = {**values, "dtype": np.dtype(self._dtype).str}
         if updatable:
             from imvc.methods._update import kept_samples, samples_to_state
@@ -297,16 +312,24 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             )
             return runner.array(labels)
 
-    def _runner(self, Xs, mask, **options):
-        """A context with the runner for the data, wherever they are."""
-        return open_runner(
+    @contextmanager
+    def _runner(self, Xs, mask, like=None, **options):
+        """The runner for the data, wherever they are; those of new samples filled."""
+        fill = None if like is None else self._fill
+        rule = KEPT[self.empty_cells] if like is None else "error"
+        with open_runner(
             Xs,
             mask,
+            like=like,
+            missing_values=rule if fill is None else "keep",
             n_jobs=self.n_jobs,
             memory_budget=self.memory_budget,
             progress=BlockProgress() if self.verbose else None,
             **options,
-        )
+        ) as runner:
+            if fill is not None:
+                runner.read_from(fill_source(runner.source, fill))
+            yield runner
 
     def _plan(self):
         """What makes this run another than an interrupted one, in JSON's types."""

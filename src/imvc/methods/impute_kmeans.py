@@ -22,7 +22,6 @@ from imvc.methods._base import EmbeddingClusterer, InductiveMixin
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import estimator
 from imvc.scale import map_observed, threaded_map
-from imvc.views import as_views
 
 
 @estimator
@@ -97,7 +96,7 @@ class ImputeKMeans(InductiveMixin, EmbeddingClusterer):
         self._report(1, self.inertia_)
 
     def _transform(self, Xs, mask):
-        views = as_views(Xs, mask, like=self._schema)
+        views = self.filled_views(Xs, mask=mask)
         with threaded_map(self.n_jobs) as map:
             return impute(empty_rows(views), views, self._scales, map)
 

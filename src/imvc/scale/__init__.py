@@ -5,6 +5,7 @@ from imvc.io._parquet import ParquetRows
 from imvc.io._write_rows import save_rows
 from imvc.scale._block_plan import parse_bytes
 from imvc.scale._elsewhere import block_budget, data_plan
+from imvc.scale._filled_source import CellFill, fill_source
 from imvc.scale._folder import RunFolder
 from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
@@ -36,6 +37,7 @@ __all__ = [
     "BlockProgress",
     "BlockSource",
     "Blocks",
+    "CellFill",
     "GraphRows",
     "KeptRows",
     "ObservedRows",
@@ -49,6 +51,7 @@ __all__ = [
     "block_budget",
     "data_plan",
     "embed_rows",
+    "fill_source",
     "graph_rows",
     "map_observed",
     "open_runner",

@@ -10,21 +10,22 @@ from imvc.io._errors import BlockError, one_line
 from imvc.views import IncompleteViews, count_nonfinite, read_only
 
 
-def check_rows(X, wanted, strict, place, way_out, columns=None):
+def check_rows(X, wanted, strict, place, way_out, columns=None, keep=False):
     """Which of the wanted rows are observed: all but those that are NaN throughout.
 
     `X` has floating numbers; rows that are not wanted may contain anything. Where
     `strict`, a row of NaN is an error too. For the error about a row that cannot be
     used, `place` tells of a row where it is, `way_out` what to do about it other than
-    to mend it, and `columns` are the names of the columns, where they have any.
+    to mend it, and `columns` are the names of the columns, where they have any. Rows
+    with some empty cells are such, unless they are to be kept.
     """
     n_nan, n_inf = count_nonfinite(X, wanted)
     missing = n_nan == X.shape[1]
     for bad, what, remedy in (
         (n_inf > 0, "infinite", "replace it"),
-        ((n_nan > 0) & ~missing, "partly NaN", "fill it in"),
+        ((n_nan > 0) & ~missing, "partly NaN", 'pass empty_cells="fill"'),
     ):
-        if bad.any():
+        if bad.any() and not (keep and what == "partly NaN"):
             row = int(np.flatnonzero(bad)[0])
             problem = f"{what}{_column(X, row, columns)}; {remedy}, or {way_out}."
             raise BlockError(f"{place(row)}: {problem}")

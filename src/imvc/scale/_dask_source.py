@@ -40,10 +40,16 @@ class DaskSource(BlockSource):
         None: rows of NaN are missing.
     like : ViewSchema, optional
         The views a model was fitted on.
+    missing_values : {"error", "keep"}
+        What to do about rows with some empty cells, as in `as_views`.
     """
 
     def __init__(
-        self, Xs: Any, mask: Any = None, like: ViewSchema | None = None
+        self,
+        Xs: Any,
+        mask: Any = None,
+        like: ViewSchema | None = None,
+        missing_values: str = "error",
     ) -> None:
         names, entries = named_entries(Xs, like)
         given = {
@@ -66,7 +72,8 @@ class DaskSource(BlockSource):
         )
         self.dtype = np.result_type(*dtypes)
         present = tuple(X is not None for X in arrays)
-        self.about = AboutViews(self.schema, dtypes, present)
+        keep = missing_values == "keep"
+        self.about = AboutViews(self.schema, dtypes, present, keep)
         columns = [names.index(name) if name in names else 0 for name in self.names]
         self._arrays = [None if X is None else X.rechunk((rows, -1)) for X in arrays]
         self._arrays.append(_mask_array(mask, rows, len(names), columns))
@@ -131,6 +138,7 @@ class AboutViews:
     schema: ViewSchema
     dtypes: tuple[np.dtype, ...]  # float32 or float64
     present: tuple[bool, ...]
+    keep: bool  # rows with some empty cells
 
     def block(self, i, start, stop, allowed, *chunks):
         """IncompleteViews of block ``i``: samples ``start`` to ``stop - 1``, checked.
@@ -174,7 +182,7 @@ class AboutViews:
         def place(row):
             return f"view {self.schema.names[v]!r}, block {i}, row {samples[row]}"
 
-        return check_rows(X, wanted, strict, place, way_out)
+        return check_rows(X, wanted, strict, place, way_out, keep=self.keep)
 
 
 def _rows(X):

@@ -26,6 +26,7 @@ def open_elsewhere(
     mask=None,
     *,
     like=None,
+    missing_values="error",
     n_jobs=None,
     progress=None,
     memory_budget=None,
@@ -37,7 +38,7 @@ def open_elsewhere(
 
     Parameters
     ----------
-    Xs, mask, like, n_jobs, progress : as in `open_runner`
+    Xs, mask, like, missing_values, n_jobs, progress : as in `open_runner`
     memory_budget : int or str, optional
         Bound on the memory of a pass over files, such as "1GiB".
     work_dir : path-like, optional
@@ -47,20 +48,18 @@ def open_elsewhere(
     plan : dict, optional
         What identifies the run, beside the data, in JSON's types.
     """
-    dask = has_dask_arrays(Xs)
+    dask, rule = has_dask_arrays(Xs), {"like": like, "missing_values": missing_values}
     if client is None and dask:
         client = _current_client()
     if client is None:
         if dask:  # without a cluster threads read them chunk by chunk
-            Xs, mask = DaskSource(Xs, mask, like), None
+            Xs, mask = DaskSource(Xs, mask, **rule), None
         budget = block_budget(memory_budget, n_jobs)
-        source = open_source(
-            Xs, mask, memory_budget=budget, work_dir=work_dir, like=like
-        )
+        source = open_source(Xs, mask, memory_budget=budget, work_dir=work_dir, **rule)
     else:
         _check_client(client)
         work_dir = None if work_dir is None else Path(work_dir).absolute()
-        source = _open_for_workers(Xs, mask, like, memory_budget, work_dir)
+        source = _open_for_workers(Xs, mask, rule, memory_budget, work_dir)
     folder = None
     if work_dir is not None:
         folder = RunFolder(work_dir, {**(plan or {}), **data_plan(source)})
@@ -131,17 +130,17 @@ def _check_client(client):
         )
 
 
-def _open_for_workers(Xs, mask, like, memory_budget, work_dir):
+def _open_for_workers(Xs, mask, rule, memory_budget, work_dir):
     """A source that workers can read."""
     if has_dask_arrays(Xs):
-        return DaskSource(Xs, mask, like)
+        return DaskSource(Xs, mask, **rule)
     if isinstance(mask, np.ndarray) and mask.nbytes > _LARGEST_MASK:
         raise ValueError(
             f"mask has {mask.nbytes} bytes in memory, which would go to every worker; "
             "save it with np.save and pass the path."
         )
     source = open_source(
-        Xs, mask, memory_budget=memory_budget, work_dir=work_dir, like=like
+        Xs, mask, memory_budget=memory_budget, work_dir=work_dir, **rule
     )
     if source.in_memory:
         raise ValueError(
@@ -149,7 +148,7 @@ def _open_for_workers(Xs, mask, like, memory_budget, work_dir):
             "would have to go through the scheduler; leave client out, or pass Dask "
             "arrays, zarr arrays or paths that workers can read."
         )
-    if getattr(getattr(source, "_keep", None), "_temporary", None) is not None:
+    if getattr(getattr(source, "folder", None), "_temporary", None) is not None:
         raise ValueError(
             "these views had to be rewritten, in a temporary folder that workers may "
             "not see; pass work_dir, a folder that all machines share."

@@ -63,6 +63,7 @@ class BlockPart(NamedTuple):
     arrays: dict[str, Any]
     allowed: np.ndarray | None  # columns as in `names`
     names: list[str]
+    keep: bool  # rows with some empty cells
 
     def observed(self, name: str, X: Any, i: int, start: int) -> np.ndarray:
         """Which rows of a view are observed; `X` has them as floating numbers."""
@@ -73,14 +74,15 @@ class BlockPart(NamedTuple):
         def place(row: int) -> str:
             return f"view {name!r}, block {i}, row {start + row}"
 
-        return check_rows(X, wanted, False, place, "mark the sample as missing")
+        way_out = "mark the sample as missing"
+        return check_rows(X, wanted, False, place, way_out, keep=self.keep)
 
 
 class BlockParser:
     """Reads blocks and remembers what all of them must agree in."""
 
-    def __init__(self, like: ViewSchema | None = None) -> None:
-        self.like = like
+    def __init__(self, like: ViewSchema | None = None, keep: bool = False) -> None:
+        self.like, self.keep = like, keep
         self.widths: dict[str, int | None] = {}
         self.dtypes: dict[str, np.dtype] = {}
         self.sparse: set[str] = set()
@@ -107,7 +109,7 @@ class BlockParser:
         n = next(iter(sizes.values()), 0 if allowed is None else len(allowed))
         if allowed is not None:
             allowed = _read_mask(allowed, (n, len(names)), i)
-        return BlockPart(n, arrays, allowed, names)
+        return BlockPart(n, arrays, allowed, names, self.keep)
 
     def _named(self, Xs, i):
         if isinstance(Xs, Mapping):
@@ -200,8 +202,10 @@ def _read_mask(mask, shape, i):
 class SequenceSource(BlockSource):
     """Blocks that can be asked for by number, each time anew."""
 
-    def __init__(self, items: Any, like: ViewSchema | None = None) -> None:
-        self._items = items
+    def __init__(
+        self, items: Any, like: ViewSchema | None = None, keep: bool = False
+    ) -> None:
+        self._items, self._keep = items, keep
         parser = BlockParser(like)
         sizes = [parser.read(items[i], i).n for i in range(len(items))]
         self.names = tuple(parser.names())
@@ -227,7 +231,7 @@ class SequenceSource(BlockSource):
         return self.block(i).mask
 
     def block(self, i: int) -> IncompleteViews:
-        part = BlockParser(self.schema).read(self._items[i], i)
+        part = BlockParser(self.schema, self._keep).read(self._items[i], i)
         start = int(self.starts[i])
         if part.n != self.starts[i + 1] - start:
             raise BlockError(
@@ -250,9 +254,10 @@ def spool_blocks(
     work_dir: Any = None,
     memory_budget: int | str | None = None,
     like: ViewSchema | None = None,
+    keep: bool = False,
 ) -> RowSource:
     """Write the observed rows of all blocks to disk, taking each block once."""
-    folder, parser = WorkFolder(work_dir, "blocks"), BlockParser(like)
+    folder, parser = WorkFolder(work_dir, "blocks"), BlockParser(like, keep)
     writers: dict[str, NumberedRowsWriter] = {}
     starts = [0]
     for i, item in enumerate(items):
@@ -281,7 +286,8 @@ def spool_blocks(
     ]
     row_bytes = sum(view.rows.row_bytes for view in views if view.rows is not None)
     rows = block_rows(row_bytes, memory_budget)
-    return RowSource(views, _split_blocks(starts, rows), keep=folder)
+    cuts = _split_blocks(starts, rows)
+    return RowSource(views, cuts, folder=folder, keep=keep)
 
 
 def _spooled_view(name, writer, width):

@@ -33,6 +33,7 @@ def open_source(
     memory_budget: int | str | None = None,
     work_dir: Any = None,
     like: ViewSchema | None = None,
+    missing_values: str = "error",
 ) -> BlockSource:
     """Views wherever they are stored, as blocks of samples.
 
@@ -61,6 +62,8 @@ def open_source(
         temporary folder, where one is needed.
     like : ViewSchema, optional
         The views a model was fitted on; views may then be None or left out of a dict.
+    missing_values : {"error", "keep"}
+        What to do about rows with some empty cells, as in `as_views`.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def open_source(
     """
     if memory_budget is not None:
         parse_bytes(memory_budget)
-    Xs = _open_mudata(Xs)
+    Xs, keep = _open_mudata(Xs), missing_values == "keep"
     if isinstance(Xs, BlockSource) or _is_blocks(Xs):
         if mask is not None:
             raise ValueError(
@@ -88,14 +91,15 @@ def open_source(
             return Xs
         items = Xs.items if isinstance(Xs, Blocks) else Xs
         if is_sequence(items):
-            return SequenceSource(items, like)
-        return spool_blocks(items, work_dir, memory_budget, like)
+            return SequenceSource(items, like, keep)
+        return spool_blocks(items, work_dir, memory_budget, like, keep)
+    rule: Any = {"like": like, "missing_values": missing_values}
     if isinstance(Xs, IncompleteViews):
-        return ViewsSource(as_views(Xs, mask, like=like))
+        return ViewsSource(as_views(Xs, mask, **rule))
     names, entries = named_entries(Xs, like)
     if all(_in_memory(x) for x in [*entries, mask]):
-        return ViewsSource(as_views(Xs, mask, like=like))
-    return _open_files(names, entries, mask, memory_budget, work_dir, like)
+        return ViewsSource(as_views(Xs, mask, **rule))
+    return _open_files(names, entries, mask, memory_budget, work_dir, like, keep)
 
 
 def _open_mudata(Xs):
@@ -129,7 +133,7 @@ def _in_memory(x):
     return not isinstance(x, ObservedRows) and needs_no_file(x)
 
 
-def _open_files(names, entries, mask, memory_budget, work_dir, like):
+def _open_files(names, entries, mask, memory_budget, work_dir, like, keep):
     given = {n: open_view(n, x) for n, x in zip(names, entries) if x is not None}
     if like is not None:
         check_known(list(given), like)
@@ -151,7 +155,7 @@ def _open_files(names, entries, mask, memory_budget, work_dir, like):
     aligned = [v.rows.boundaries() for v in given.values() if v.index is None]
     starts = plan_blocks(n, step, [own for own in aligned if own is not None])
     views, columns = _in_order(given, names, like)
-    source = RowSource(views, starts, mask_rows, columns, ids, folder)
+    source = RowSource(views, starts, mask_rows, columns, ids, folder, keep)
     if like is not None:
         for v, view in enumerate(views):
             if view.rows is not None:

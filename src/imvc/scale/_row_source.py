@@ -23,8 +23,8 @@ from imvc.views import IncompleteViews, float_dtype, read_only
 class RowSource(BlockSource):
     """Views in files, as blocks.
 
-    `columns` are those of the mask for each view, and `keep` is what must live as long
-    as the source: its temporary folder.
+    `columns` are those of the mask for each view, and `folder` is what must live as
+    long as the source: a temporary one. Rows with some empty cells may be kept.
     """
 
     def __init__(
@@ -34,10 +34,11 @@ class RowSource(BlockSource):
         mask: RowReader | None = None,
         columns: list[int] | None = None,
         ids: JoinedIds | None = None,
-        keep: Any = None,
+        folder: Any = None,
+        keep: bool = False,
     ) -> None:
         self._views, self._mask, self._columns = views, mask, columns
-        self._ids, self._keep = ids, keep
+        self._ids, self.folder, self._keep = ids, folder, keep
         self.starts = starts
         self.names = tuple(view.name for view in views)
         self.n_features = tuple(view.width for view in views)
@@ -159,7 +160,8 @@ class RowSource(BlockSource):
             sample = int(self.starts[i] + samples[row])
             return f"{view.label}, block {i}, row {sample}{self._id_text(sample)}"
 
-        return check_rows(X, wanted, strict, place, self._way_out(view), columns)
+        way_out = self._way_out(view)
+        return check_rows(X, wanted, strict, place, way_out, columns, self._keep)
 
     def _way_out(self, view: ViewRows) -> str:
         if self._mask is not None:

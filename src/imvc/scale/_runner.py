@@ -28,7 +28,16 @@ from imvc.views import IncompleteViews, as_views, group_patterns, stack_samples
 
 
 @contextmanager
-def open_runner(Xs, mask=None, *, like=None, n_jobs=None, progress=None, **elsewhere):
+def open_runner(
+    Xs,
+    mask=None,
+    *,
+    like=None,
+    missing_values="error",
+    n_jobs=None,
+    progress=None,
+    **elsewhere,
+):
     """A runner for views in memory, in files, or on a Dask cluster.
 
     Parameters
@@ -36,6 +45,8 @@ def open_runner(Xs, mask=None, *, like=None, n_jobs=None, progress=None, **elsew
     Xs, mask : as in `fit`
     like : ViewSchema, optional
         Of a fitted model, for new samples.
+    missing_values : {"error", "keep"}
+        What to do about rows with some empty cells, as in `as_views`.
     n_jobs : int, optional
         Threads.
     progress : callable, optional
@@ -47,15 +58,16 @@ def open_runner(Xs, mask=None, *, like=None, n_jobs=None, progress=None, **elsew
     Runner
     """
     asked = {name: value for name, value in elsewhere.items() if value is not None}
+    rule = {"like": like, "missing_values": missing_values}
     if asked.keys() <= {"plan"} and _are_arrays(Xs) and _is_array(mask):
-        source = ViewsSource(as_views(Xs, mask, like=like))
+        source = ViewsSource(as_views(Xs, mask, **rule))
         with threaded_map(n_jobs) as map:
             yield ThreadRunner(source, map, progress=progress)
         return
     from imvc.scale._elsewhere import open_elsewhere
 
     with open_elsewhere(
-        Xs, mask, like=like, n_jobs=n_jobs, progress=progress, **asked
+        Xs, mask, **rule, n_jobs=n_jobs, progress=progress, **asked
     ) as runner:
         yield runner
 
@@ -167,10 +179,15 @@ class Runner(ABC):
     """
 
     def __init__(self, source, map, folder=None, prefix=""):
-        self.source, self.map = source, map
+        self.map = map
         self.folder, self._prefix = folder, prefix
-        self.blocks = SourceItems(source, "block")
         self.masks = SourceItems(source, "mask")
+        self.read_from(source)
+
+    def read_from(self, source):
+        """Let blocks come from another source with the same masks."""
+        self.source = source
+        self.blocks = SourceItems(source, "block")
 
     n_samples = property(lambda self: self.source.n_samples)
     n_views = property(lambda self: self.source.n_views)

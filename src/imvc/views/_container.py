@@ -73,6 +73,9 @@ class IncompleteViews:
         Names of the columns of each view, where they are known.
     join_report : JoinReport, optional
         How the tables matched, when they were joined by their index.
+    empty_cells : bool
+        Whether observed rows may have empty cells (NaN): only where `as_views` was told
+        to keep them, for an estimator that fills them.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class IncompleteViews:
     sample_ids: np.ndarray | None
     feature_names: tuple[tuple[str, ...] | None, ...]
     join_report: JoinReport | None = None
+    empty_cells: bool = False
 
     def __post_init__(self) -> None:
         if self.mask.flags.writeable:

@@ -23,7 +23,6 @@ from imvc.views._frames import (
 )
 from imvc.views._values import (
     count_sparse,
-    fill_in,
     refuse_infinite,
     refuse_partly_missing,
     to_numbers,
@@ -54,9 +53,9 @@ def as_views(
         A sparse row is missing only when all its entries are stored NaN.
     mask : array-like of bool or 0/1, shape (n_samples, n_views), optional
         False where a sample is missing in a view; one column per entry of `Xs`.
-    missing_values : {"error", "impute"}, default "error"
-        What to do about rows that are partly NaN: raise an error, or fill in the
-        column means of the observed rows of that view (in a copy).
+    missing_values : {"error", "keep"}, default "error"
+        What to do about rows that are partly NaN: raise an error, or keep them, for an
+        estimator that fills them in (its ``empty_cells``).
     like : ViewSchema or IncompleteViews, optional
         The views a model was fitted on. New views must have its features. They may be
         None, be left out of a dict, come in another order in a dict, or have no
@@ -81,9 +80,9 @@ def as_views(
     >>> as_views([np.eye(3), np.ones((3, 2))], mask=[[1, 1], [1, 0], [0, 1]])
     <IncompleteViews of 3 samples, 2 views (view0: 3, view1: 2), 66.7 % observed>
     """
-    if missing_values not in ("error", "impute"):
+    if missing_values not in ("error", "keep"):
         raise ValueError(
-            f"missing_values={missing_values!r} is unknown; pass 'error' or 'impute'."
+            f"missing_values={missing_values!r} is unknown; pass 'error' or 'keep'."
         )
     if not isinstance(Xs, IncompleteViews):
         views = _read_views(Xs, mask, missing_values, like)
@@ -92,6 +91,8 @@ def as_views(
     else:
         allowed = _read_mask(mask, Xs.n_samples, Xs.names)
         views = replace(Xs, mask=Xs.mask & allowed)
+    if views.empty_cells and missing_values == "error":
+        _refuse_empty_cells(views)
     if like is not None:
         views = conform(views, like)
     _check_coverage(views, fitted=like is not None)
@@ -146,10 +147,12 @@ def assemble_views(
     Where `allowed`, of shape (n_samples, n_views), is False nothing is observed.
     """
     arrays, seen = [], np.empty((joined.n_samples, len(tables)), dtype=bool)
+    empty_cells = False
     for v, (table, position) in enumerate(zip(tables, joined.positions)):
         n_rows = table.X.shape[0]
         wanted = np.ones(n_rows, bool) if allowed is None else allowed[:, v]
-        X_v, observed = _clean_view(table, wanted, missing_values)
+        X_v, observed, partly = _clean_view(table, wanted, missing_values)
+        empty_cells = empty_cells or partly
         arrays.append(X_v)
         if position is not None:
             present = position >= 0
@@ -164,25 +167,33 @@ def assemble_views(
         sample_ids=None if joined.index is None else joined.index.to_numpy(),
         feature_names=tuple(table.feature_names for table in tables),
         join_report=joined.report,
+        empty_cells=empty_cells,
     )
 
 
 def _clean_view(
     table: Table, wanted: np.ndarray, missing_values: str
-) -> tuple[Any, np.ndarray]:
-    """Array of numbers of one view, and which of its rows are observed."""
+) -> tuple[Any, np.ndarray, bool]:
+    """Array of numbers of one view, its observed rows, if any has empty cells."""
     X = table.X if table.X.dtype.kind in "biuf" else to_numbers(table, wanted)
     n_nan, n_inf = count_nonfinite(X, wanted)
     if n_inf.any():
         refuse_infinite(table, X, n_inf)
     missing = n_nan == X.shape[1]
     observed = wanted & ~missing
-    partly = (n_nan > 0) & ~missing
-    if partly.any():
-        if missing_values == "error":
-            refuse_partly_missing(table, np.flatnonzero(partly))
-        X = fill_in(table, X, observed)
-    return X, observed
+    partly = np.flatnonzero((n_nan > 0) & ~missing)
+    if len(partly) and missing_values == "error":
+        refuse_partly_missing(table, partly)
+    return X, observed, len(partly) > 0
+
+
+def _refuse_empty_cells(views: IncompleteViews) -> None:
+    """Refuse views whose empty cells were kept, where nobody fills them."""
+    for v, rows in enumerate(map(views.rows, range(views.n_views))):
+        n_nan, _ = count_nonfinite(views.observed(v), np.ones(len(rows), bool))
+        if n_nan.any():
+            table = Table(views.names[v], views.arrays[v], views.sample_ids, None)
+            refuse_partly_missing(table, rows[n_nan > 0])
 
 
 def count_nonfinite(X: Any, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """Values of a view that need care: no plain numbers, sparse, infinite, partly NaN.
 
 Every pass goes over bounded blocks of rows, so a view larger than half the memory can
-be mended. A view of plain finite numbers never comes here.
+be checked. A view of plain finite numbers never comes here.
 """
 
 from decimal import Decimal
@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.views._container import float_dtype, row_blocks
+from imvc.views._container import row_blocks
 from imvc.views._frames import Table
 
 
@@ -76,52 +76,9 @@ def refuse_partly_missing(table: Table, rows: np.ndarray) -> NoReturn:
     """Name the rows that are partly NaN and what to do about them."""
     raise ValueError(
         f"view {table.name!r} has {len(rows)} rows that are partly NaN, first at "
-        f'{where(rows, table.index)}; use as_views(..., missing_values="impute")'
-        f" to fill in column means, or {_way_out(table)}."
+        f'{where(rows, table.index)}; pass empty_cells="fill" to the estimator, which '
+        f"then fills them from the rest of their rows, or {_way_out(table)}."
     )
-
-
-def fill_in(table: Table, X: Any, observed: np.ndarray) -> Any:
-    """Copy with NaN in observed rows replaced by their column's mean over those rows.
-
-    Entries of a sparse view that are not stored count as zeros.
-    """
-    impute = _impute_sparse if sp.issparse(X) else _impute_dense
-    filled, empty = impute(X, observed)
-    if len(empty):
-        raise ValueError(
-            f"view {table.name!r} has no number in {_columns(table, empty)}, so there "
-            "is no mean to impute; drop these columns."
-        )
-    return filled
-
-
-def _impute_dense(X: np.ndarray, observed: np.ndarray) -> tuple[Any, np.ndarray]:
-    total, count = np.zeros(X.shape[1]), np.zeros(X.shape[1], np.int64)
-    for block in row_blocks(X):
-        values = X[block][observed[block]]
-        known = ~np.isnan(values)
-        total += np.sum(values, axis=0, where=known, dtype=np.float64)
-        count += known.sum(axis=0)
-    means = total / np.maximum(count, 1)
-    filled = X.astype(float_dtype(X.dtype))
-    for block in row_blocks(X):
-        holes = np.isnan(filled[block]) & observed[block, None]
-        np.copyto(filled[block], means, where=holes, casting="same_kind")
-    return filled, np.flatnonzero(count == 0)
-
-
-def _impute_sparse(X: Any, observed: np.ndarray) -> tuple[Any, np.ndarray]:
-    d = X.shape[1]
-    filled = X.astype(float_dtype(X.dtype), copy=True)
-    live = np.repeat(observed, np.diff(X.indptr))
-    nan = np.isnan(filled.data)
-    known, holes = live & ~nan, live & nan
-    total = np.bincount(X.indices[known], weights=X.data[known], minlength=d)
-    count = observed.sum() - np.bincount(X.indices[holes], minlength=d)
-    means = total / np.maximum(count, 1)
-    filled.data[holes] = means[X.indices[holes]]
-    return filled, np.flatnonzero(count == 0)
 
 
 def _way_out(table: Table) -> str:
