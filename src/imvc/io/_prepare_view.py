@@ -1,7 +1,9 @@
 """The preparation of one view: learnt from a table, applied to tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ from imvc._plain import plain
 from imvc.io._checked_table import first_cell
 from imvc.io._errors import input_error, listed, shown
 from imvc.io._file_table import FileTable
-from imvc.kernels._low_rank import LowRank, fill_rows, fit_low_rank
+from imvc.kernels._cell_moments import CellMoments
+from imvc.kernels._low_rank import fit_low_rank
+from imvc.kernels._ridge_fill import LowRank, fill_rows
 from imvc.views import count_nonfinite
 
 _BLOCK_BYTES = 8 * 2**20
@@ -87,7 +91,9 @@ def fit_view(
     if top_variance is not None and mixed:
         notes.append("top variance: not of mixed columns, all are kept")
     elif top_variance is not None:
-        columns = _most_variable(columns, _moments(X)[2], top_variance, notes)
+        moments = _moments(X)
+        variance = moments.squares / np.maximum(moments.count, 1)
+        columns = _most_variable(columns, variance, top_variance, notes)
     if len(columns) < X.shape[1]:
         X = X[:, columns]
     owner = tuple(table.owner[j] for j in columns) if mixed else ()
@@ -157,8 +163,9 @@ def _balanced(
 
 
 def _standardised(X: Any, notes: list[str]) -> tuple[np.ndarray | None, np.ndarray]:
-    _, mean, variance = _moments(X)
-    deviation = np.sqrt(variance)
+    moments = _moments(X)
+    mean = moments.mean
+    deviation = np.sqrt(moments.squares / np.maximum(moments.count, 1))
     # A constant column is moved to 0 and not stretched.
     tiny = np.finfo(X.dtype).eps * np.maximum(np.abs(mean), np.finfo(X.dtype).tiny)
     scale = np.where(deviation > 10 * tiny, deviation, 1.0)
@@ -177,9 +184,7 @@ def _learn_fill(
         return None
     if empty_cells == "fill" and not sp.issparse(X):
         return fit_low_rank(X, mean=center, scale=scale)
-    mean = _moments(X)[1]
-    d = len(mean)
-    return LowRank(mean, np.ones(d), np.zeros((d, 0)), np.zeros(0))
+    return fit_low_rank(X, rank=0)
 
 
 def _most_variable(
@@ -220,19 +225,13 @@ def _log1p(X: Any, table: FileTable, numbers: list[int]) -> Any:
     return X
 
 
-def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
+def _moments(X: Any) -> CellMoments:
+    """Count, mean and deviations of the numbers of each column, NaN left out."""
+    if sp.issparse(X):
+        return CellMoments.of(X)
     step = max(1, _BLOCK_BYTES // max(1, 8 * X.shape[1]))
-    for start in range(0, X.shape[0], step):
-        yield X[start : start + step]
-
-
-def _moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Count, mean and variance of the numbers of each column, NaN left out.
-
-    Two passes, so that a large mean does not swallow a small variance. Entries that a
-    sparse matrix does not store count as zeros.
-    """
-    return _sparse_moments(X) if sp.issparse(X) else _dense_moments(X)
+    parts = (X[start : start + step] for start in range(0, X.shape[0], step))
+    return reduce(add, map(CellMoments.of, parts))
 
 
 def _counts(X: Any) -> np.ndarray:
@@ -243,33 +242,6 @@ def _counts(X: Any) -> np.ndarray:
         n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
         holes = np.isnan(X[n_nan > 0]).sum(axis=0)
     return X.shape[0] - holes
-
-
-def _dense_moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    d = X.shape[1]
-    count, total = np.zeros(d, np.int64), np.zeros(d)
-    for block in _blocks(X):
-        known = ~np.isnan(block)
-        count += known.sum(axis=0)
-        total += np.sum(block, axis=0, where=known, dtype=np.float64)
-    mean = total / np.maximum(count, 1)
-    squares = np.zeros(d)
-    for block in _blocks(X):
-        centred = np.nan_to_num(block - mean, nan=0.0)
-        squares += np.einsum("ij,ij->j", centred, centred)
-    return count, mean, squares / np.maximum(count, 1)
-
-
-def _sparse_moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    n, d = X.shape
-    hole = np.isnan(X.data)
-    columns, data = X.indices[~hole], X.data[~hole].astype(np.float64)
-    count = n - np.bincount(X.indices[hole], minlength=d)
-    safe = np.maximum(count, 1)
-    mean = np.bincount(columns, weights=data, minlength=d) / safe
-    centred = np.bincount(columns, weights=(data - mean[columns]) ** 2, minlength=d)
-    zeros = count - np.bincount(columns, minlength=d)
-    return count, mean, (centred + zeros * mean**2) / safe
 
 
 def apply_view(

@@ -61,8 +61,8 @@ def _sparse_moments(X: Any) -> CellMoments:
     empty = np.isnan(X.data)
     at, d = X.indices, X.shape[1]
     count = X.shape[0] - np.bincount(at[empty], minlength=d)
-    values = np.where(empty, 0, X.data).astype(np.float64)
-    total = np.bincount(at, weights=values, minlength=d)
-    mean = total / np.maximum(count, 1)
-    squares = np.bincount(at, weights=np.square(values), minlength=d)
-    return CellMoments(count, mean, np.maximum(squares - count * np.square(mean), 0))
+    at, values = at[~empty], X.data[~empty].astype(np.float64)
+    mean = np.bincount(at, weights=values, minlength=d) / np.maximum(count, 1)
+    squares = np.bincount(at, weights=np.square(values - mean[at]), minlength=d)
+    zeros = count - np.bincount(at, minlength=d)  # that are not stored
+    return CellMoments(count, mean, squares + zeros * np.square(mean))
