@@ -39,7 +39,8 @@ __all__ = ["LowRank", "fill_rows", "fit_low_rank"]
 RANKS = (0, 1, 2, 3, 5, 8, 12, 20)
 _MOST_PASSES = 30
 _CLOSELY, _ROUGHLY = 1e-3, 1e-2  # change of the covariance from pass to pass
-_CHOICE_ROWS, _CHOICE_CELLS = 2_000, 1 << 20  # that ranks are compared on, at most
+_CHOICE_ROWS, _CHOICE_CELLS = 2_000, 1 << 20  # of the first model, at most
+_CHOICE_COLUMNS = 300  # that ranks are compared on, at most
 _COMPLETE_ROWS, _COMPLETE_CELLS = 5_000, 1 << 24  # to learn from: no cell is empty
 _FEWEST_ROWS = 200  # of wide tables
 _HIDDEN = 0.1  # of the observed cells, to compare ranks by
@@ -67,8 +68,8 @@ def fit_low_rank(
         By default means and standard deviations of the observed cells.
     rank : int, optional
         Number of axes. By default the smallest of 0, 1, 2, 3, 5, 8, 12 and 20 within
-        one standard error of the best, by cells hidden in at most 2000 rows spread
-        evenly: filling is hardly ever worse than by means.
+        one standard error of the best, by cells hidden in at most 2000 rows and 300
+        columns spread evenly: filling is hardly ever worse than by means.
     seed : int
         Of the hidden cells.
 
@@ -100,12 +101,11 @@ def fit_low_rank(
         return means
     few = _gathered(blocks, means, n, _sample_size(d, _CHOICE_ROWS, _CHOICE_CELLS))
     if rank is None:
-        found = _choose(*few, most, seed)
-    else:
-        found = _start(few[0], min(rank, most))
-    if found is None:
+        columns = np.unique(np.linspace(0, d - 1, min(d, _CHOICE_COLUMNS)).astype(int))
+        rank = _choose_rank(*(array[:, columns] for array in few), most, seed)
+    if rank == 0:
         return means
-    found = _iterate(_once(few), found, _CLOSELY)
+    found = _iterate(_once(few), _start(few[0], min(rank, most)), _CLOSELY)
     if counts.incomplete == 0:
         size = _sample_size(d, _COMPLETE_ROWS, _COMPLETE_CELLS)
         found = _iterate(_once(_gathered(blocks, means, n, size)), found, _CLOSELY)
@@ -283,21 +283,19 @@ def _change(before: _Spectrum, after: _Spectrum) -> float:
     return float(np.sqrt(max(change, 0) / size)) if size > 0 else 0.0
 
 
-def _choose(Y: np.ndarray, seen: np.ndarray, most: int, seed: int) -> _Spectrum | None:
-    """A model of the smallest rank that fills hidden cells about as well as the best.
+def _choose_rank(Y: np.ndarray, seen: np.ndarray, most: int, seed: int) -> int:
+    """The smallest rank that fills hidden cells about as well as the best.
 
-    None: no axis is worth it. Ranks are tried one after the other, each from the table
-    as the one before filled it, until one is worse than the best so far.
+    Ranks are tried one after the other, each from the table as the one before filled
+    it, until one is worse than the best so far.
     """
     tries = _hidden_cells(seen, seed)
     hidden = np.sum([hide.sum(axis=1) for hide in tries], axis=0)
     tables = [np.where(hide, 0, Y) for hide in tries]
     errors = [np.sum([_squares(Y, *own) for own in zip(tables, tries)], axis=0)]
-    found: list = [None]
     for rank in RANKS[1:]:
-        if rank > most or not hidden.any():
+        if rank > min(most, Y.shape[1] - 1) or not hidden.any():
             break
-        found.append(None)
         errors.append(np.zeros(len(Y)))
         for k, hide in enumerate(tries):
             left = seen & ~hide
@@ -308,11 +306,10 @@ def _choose(Y: np.ndarray, seen: np.ndarray, most: int, seed: int) -> _Spectrum 
             fitted = ridge.fitted(own, ridge.systems(left))
             tables[k] = np.where(left, Y, fitted)
             errors[-1] += _squares(Y, tables[k], hide)
-            found[-1] = found[-1] or model
         if _is_worse(errors[-1], min(errors, key=np.sum), hidden):
             break
     best = min(errors, key=np.sum)
-    return next(m for m, e in zip(found, errors) if not _is_worse(e, best, hidden))
+    return next(r for r, e in zip(RANKS, errors) if not _is_worse(e, best, hidden))
 
 
 def _hidden_cells(seen: np.ndarray, seed: int) -> list[np.ndarray]:
