@@ -9,8 +9,8 @@ from imvc.views import IncompleteViews
 from imvc.workflow._fit import expected_cost
 from imvc.workflow._stages import Stages
 
-# Samples whose halves tell whether there are clusters, and of methods in O(n^3).
-_MOST, _MOST_CUBIC = 1000, 300
+# Samples whose halves tell whether there are clusters, by the growth of the method.
+_MOST = {"O(n)": 2000, "O(n^2)": 1000, "O(n^3)": 300}
 _LEAST_DRAWS = 4
 
 
@@ -53,7 +53,7 @@ def seek_structure(
 
 
 def _most(method: str) -> int:
-    return _MOST_CUBIC if METHODS[method].cost == "O(n^3)" else _MOST
+    return _MOST[METHODS[method].cost]
 
 
 def _draws(n_refits: int) -> int:
