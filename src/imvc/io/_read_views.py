@@ -289,6 +289,15 @@ class _OptionsByFile:
         found = [(raw, j) for j in views for raw in self._read(j, how)]
         raws = _unique_names([raw for raw, _ in found])
         self._check_used([raw.name for raw in raws])
+        if how["layer"] is not None and not any(
+            file_of(part).suffix.lower() in (".h5ad", ".h5mu")
+            for parts in self.parts
+            for part in parts
+        ):
+            raise ValueError(
+                f"layer={how['layer']!r} (--layer) is for .h5ad and .h5mu files, and "
+                "none is given; leave it out."
+            )
         given = [self._id_of(j) for _, j in found]
         if self.like is not None:
             return self._tables_of_fit(raws, given)
@@ -355,9 +364,12 @@ class _OptionsByFile:
         for what, keys in asked.items():
             unknown = [key for key in keys if key not in self._used]
             if unknown:
+                option = {"id_columns": "--id", "names": "--name"}.get(
+                    what, f"--{what}"
+                )
                 raise ValueError(
-                    f"{what} names {unknown}, which is no file or view; the views are "
-                    f"{list(views)}."
+                    f"{what} ({option}) names {unknown}, which is no file or view; the "
+                    f"views are {list(views)}."
                 )
 
 
