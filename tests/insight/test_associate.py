@@ -429,7 +429,7 @@ def test_the_result_is_json_and_a_table(rng):
     again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert again["columns"][0]["name"] == "age"
     assert list(found.brief()["associations"][0]) == [
-        *("name", "kind", "test", "effect", "p", "adjusted_p", "sentence"),
+        *("name", "kind", "test", "effect", "p", "adjusted_p", "sentence", "follows"),
     ]
     pytest.importorskip("pandas")
     assert found.to_frame().loc["age", "test"] == "Kruskal-Wallis"
@@ -474,3 +474,17 @@ def test_no_permutations_are_an_error():
 
 def test_no_metadata_are_no_associations():
     assert associate([0, 1], {}).columns == ()
+
+
+def test_clusters_that_follow_a_column_are_told_so():
+    labels = np.repeat([0, 1, 2], 40)
+    site = np.array(["a", "b", "c"])[labels]
+    coin = np.tile(["heads", "tails"], 60)
+    found = associate(labels, {"site": site, "coin": coin})
+    followed, not_followed = (c.follows for c in found.columns)
+    assert followed == (
+        "Clusters follow site (adjusted mutual information 1.00, permutation p 0.001)."
+    )
+    assert not_followed.startswith("Clusters do not follow coin (adjusted mutual")
+    assert followed in found.sentences()
+    assert found.brief()["associations"][0]["follows"] == followed

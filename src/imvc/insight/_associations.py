@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     import pandas
 
 _NAME = 22  # characters of a column's name in the table
-_BRIEF = ("name", "kind", "test", "effect", "p", "adjusted_p", "sentence")
+_BRIEF = ("name", "kind", "test", "effect", "p", "adjusted_p", "sentence", "follows")
+_FOLLOWED = 0.1  # less says little of the clusters, however sure it is
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,18 @@ class ColumnAssociation:
         """What the effect is called."""
         return "Cramer's V" if self.kind == "category" else "epsilon squared"
 
+    @property
+    def follows(self) -> str | None:
+        """Whether clusters follow a column of few values; None for other columns."""
+        if self.leakage is None or self.leakage_p is None:
+            return None
+        follow = self.leakage_p < ALPHA and self.leakage > _FOLLOWED
+        return (
+            f"Clusters {'follow' if follow else 'do not follow'} {self.name} (adjusted "
+            f"mutual information {max(self.leakage, 0.0):.2f}, permutation "
+            f"{p_text(self.leakage_p)})."
+        )
+
 
 @dataclass(frozen=True, repr=False)
 class Associations:
@@ -93,7 +106,12 @@ class Associations:
         differ = [
             c for c in tested if c.adjusted_p is not None and c.adjusted_p < ALPHA
         ]
-        found = [column.sentence for column in differ[:most]]
+        found = [
+            text
+            for column in differ[:most]
+            for text in (column.sentence, column.follows)
+            if text is not None
+        ]
         if tested and not differ:
             found.append(
                 f"None of the {len(tested)} columns of metadata tested differs between "

@@ -102,7 +102,7 @@ def fit_low_rank(
     few = _gathered(blocks, means, n, _sample_size(d, _CHOICE_ROWS, _CHOICE_CELLS))
     if rank is None:
         columns = np.unique(np.linspace(0, d - 1, min(d, _CHOICE_COLUMNS)).astype(int))
-        rank = _choose_rank(*(array[:, columns] for array in few), most, seed)
+        rank = _choose_rank(few[0][:, columns], few[1][:, columns], most, seed)
     if rank == 0:
         return means
     found = _iterate(_once(few), _start(few[0], min(rank, most)), _CLOSELY)
