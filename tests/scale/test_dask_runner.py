@@ -255,7 +255,8 @@ def test_nothing_of_the_size_of_the_data_comes_or_goes(client, tmp_path, monkeyp
     RISE(n_clusters=2, n_init=1, random_state=0, memory_budget="4MiB").fit(
         paths, mask=str(tmp_path / "mask.npy"), client=client
     )
-    assert 0 < max(came) < n * 8
+    # Two numbers a sample at most; the size of a list is an estimate of Dask's.
+    assert 0 < max(came) < n * 16
     assert 0 < max(went) < n * 8
 
 
