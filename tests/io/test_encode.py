@@ -196,7 +196,18 @@ def test_categories_of_digits_are_found_again_as_numbers(new):
 
 def test_marks_between_thousands_are_remembered():
     assert column(["1,234,567", "45"], ["45,000"]) == [45000]
+    assert column(["1.234,5", "45"], ["45.000"]) == [45000]
     assert np.isnan(column([1.5, 2.5], ["45,000"])).all()
+
+
+def test_the_decimal_mark_of_the_fit_decides_where_new_cells_do_not():
+    assert column(["1.234,5", "45"], ["1,234"]) == [1.234]
+    assert column(["3,5", "45"], ["1,234"]) == [1.234]
+    assert column(["3,5", "45"], ["2.5", "1.25"]) == [2.5, 1.25]
+
+
+def test_a_number_that_shows_its_decimal_mark_is_read_by_it():
+    assert column(["3.5", "2.5", "3,5", "1.234,5"]) == [3.5, 2.5, 3.5, 1234.5]
 
 
 def test_a_percentage_is_no_number_of_a_column_without_percent_signs():

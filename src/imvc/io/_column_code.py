@@ -34,7 +34,8 @@ class ColumnCode:
     date_format : str
         Date: how it is written.
     number_format : str
-        Number in text: "%" where it is a percentage, "," where thousands are set apart.
+        Number in text: its decimal mark if it has one, "g" where thousands are in
+        groups, "%" where it is a percentage.
     n_empty : int
         Cells without a value, in the table it was learnt from.
     n_odd : int
@@ -127,12 +128,15 @@ _TYPES: dict[str, type] = {
 
 
 def _other_spellings(keys: list[str], cells: Cells) -> dict[str, int]:
-    """Keys of cells that stand where a level stands on the scale of the levels."""
-    new = sorted(set(cells.keys).difference(keys))
-    # The levels choose the scale, so they weigh more than all that is new.
-    weights = [len(new) + 1] * len(keys) + [1] * len(new)
-    ranks = find_scale([*keys, *new], weights)
-    if not all(key in ranks for key in keys):
-        return {}
-    place = {ranks[key]: i for i, key in enumerate(keys)}
-    return {key: place[ranks[key]] for key in new if ranks.get(key) in place}
+    """Keys of cells that stand where a level stands on the scale of the levels.
+
+    Each on its own, so that a cell is read alike among whatever rows it stands.
+    """
+    found = {}
+    for new in sorted(set(cells.keys).difference(keys)):
+        ranks = find_scale([*keys, new], [1] * (len(keys) + 1))
+        if len(ranks) == len(keys) + 1:
+            place = {ranks[key]: i for i, key in enumerate(keys)}
+            if ranks[new] in place:
+                found[new] = place[ranks[new]]
+    return found

@@ -123,8 +123,7 @@ def _values_of_texts(
             cells.texts,
             cells.counts,
             decimal_comma=decimal_comma,
-            grouped="," in code.number_format,
-            percent="%" in code.number_format,
+            number_format=code.number_format,
         )
         values = found.values
     elif code.kind == "date":

@@ -21,7 +21,8 @@ class Numbers:
 
     values: np.ndarray
     censored: np.ndarray  # values that are a bound
-    format: str  # "%" if the numbers are percentages, "," if thousands are set apart
+    # The decimal mark if any has one, "g" for thousands in groups, "%" for percentages.
+    format: str
 
 
 def read_numbers(
@@ -30,47 +31,72 @@ def read_numbers(
     *,
     decimal_comma: bool = False,
     grouped: bool = False,
-    percent: bool | None = None,
+    number_format: str | None = None,
 ) -> Numbers:
     """Read each text as a number.
+
+    A text that shows its decimal mark (3,5 or 1,234.5) is read by it. One that may be
+    either (1,234) is read as the others of the column; with `number_format` as those of
+    the fit, so that a number does not depend on the rows it stands among.
 
     Parameters
     ----------
     texts : pyarrow.StringArray
         Trimmed texts.
     counts : ndarray of int
-        How often each occurs: where texts disagree about their decimal mark, or about
-        percentages, the more frequent kind is read and the other is no number.
+        How often each occurs.
     decimal_comma : bool
-        The decimal mark, where the texts do not show it.
+        Whether the file has decimal commas, where the column does not tell.
     grouped : bool
         Whether ``1,234`` is 1234 even if no text shows that it must be.
-    percent : bool, optional
-        Whether numbers carry a percent sign; by default what most of them do.
+    number_format : str, optional
+        How the fit wrote its numbers. Without it, numbers carry a percent sign if most
+        of them do; one that differs is no number.
     """
     texts = pc.replace_substring(texts, "−", "-")
     censored = _matches(texts, _CENSORED)
     texts = pc.replace_substring_regex(texts, _CENSORED, "")
     signed = _matches(texts, _PERCENT)
     texts = pc.replace_substring_regex(texts, _PERCENT, "")
-    point, comma = (int(counts[_shows(texts, mark)].sum()) for mark in ".,")
-    decimal = "," if comma > point or (comma == point and decimal_comma) else "."
-    other = _OTHER[decimal]
-    values = _plain(texts, decimal)
-    marked = _matches(texts, _groups(rf"\{other}", decimal))
-    if not (grouped or point or comma):
-        # "1,234" alone may be either; "1,234,567" would have shown it.
-        marked[:] = False
-    apart = marked | _matches(texts, _groups(f"[{_BLANKS}]", decimal))
-    bare = pc.replace_substring_regex(texts, rf"[{_BLANKS}\{other}]", "")
-    values = np.where(apart, _plain(bare, decimal), values)
-    if percent is None:
-        found = ~np.isnan(values)
-        n_signed = counts[found & signed].sum()
-        percent = bool(2 * n_signed > counts[found].sum())
+    point, comma = _shows(texts, "."), _shows(texts, ",")
+    if number_format is None:
+        n_point, n_comma = counts[point].sum(), counts[comma].sum()
+        decimal_comma = n_comma > n_point or (n_comma == n_point and decimal_comma)
+        grouped = bool(grouped or n_point or n_comma)
+    else:
+        decimal_comma = decimal_comma or "," in number_format
+        grouped = "g" in number_format
+    values, in_groups = _read(texts, comma | (decimal_comma & ~point))
+    if not grouped:
+        doubtful = in_groups & ~point & ~comma & _matches(texts, "[.,]")
+        values[doubtful] = np.nan
+    if number_format is None:
+        n_signed = counts[signed & ~np.isnan(values)].sum()
+        percent = bool(2 * n_signed > counts[~np.isnan(values)].sum())
+    else:
+        percent = "%" in number_format
     values[signed != percent] = np.nan
-    used = ("," if (apart & ~np.isnan(values)).any() else "") + "%" * percent
-    return Numbers(values, censored & ~np.isnan(values), used)
+    is_number = ~np.isnan(values)
+    mark = "," if decimal_comma else "."
+    has_groups = bool((in_groups & is_number).any())
+    has_mark = has_groups or bool((_matches(texts, rf"\{mark}") & is_number).any())
+    written = mark * has_mark + "g" * has_groups + "%" * percent
+    return Numbers(values, censored & is_number, written)
+
+
+def _read(texts: Any, with_comma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers by the decimal mark of each text; and which set thousands apart."""
+    values, in_groups = np.full(len(texts), np.nan), np.zeros(len(texts), dtype=bool)
+    for decimal, chosen in ((".", ~with_comma), (",", with_comma)):
+        if chosen.any():
+            some, other = texts.filter(pa.array(chosen)), _OTHER[decimal]
+            apart = _matches(some, _groups(rf"\{other}", decimal))
+            apart |= _matches(some, _groups(f"[{_BLANKS}]", decimal))
+            bare = pc.replace_substring_regex(some, rf"[{_BLANKS}\{other}]", "")
+            plain = _plain(some, decimal)
+            values[chosen] = np.where(apart, _plain(bare, decimal), plain)
+            in_groups[chosen] = apart
+    return values, in_groups
 
 
 def may_be_number(texts: Any) -> np.ndarray:

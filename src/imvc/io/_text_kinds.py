@@ -175,7 +175,7 @@ class TextColumn:
     def _category_or_metadata(self) -> ColumnCode:
         """Few values that repeat, or free text and identifiers."""
         numbers = self._numbers(NEARLY_ALL, asked=True)
-        if numbers is not None and "," in numbers.format:
+        if numbers is not None and "g" in numbers.format:
             self._tell("groups", self.known, count=False)
         n_texts, n_known = int(self.known.sum()), self.n_known
         if n_texts >= NEARLY_ALL * n_known or (
