@@ -263,7 +263,8 @@ def _unless_nearly_empty(
 
 def _remark_on(code: ColumnCode) -> Remarks:
     """What there is to tell of a column that gives no features unasked."""
-    if code.why.startswith(("asked for", "not asked for")):
+    # Of row counters the choice of the ids tells.
+    if code.why.startswith(("asked for", "not asked for", "counts rows")):
         return []
     if code.kind == "metadata":
         return [("metadata", f"{code.name!r} ({code.why})")]

@@ -169,7 +169,7 @@ class FittedPreparation:
         Columns that were not kept are no news there.
         """
         noted = [t.with_notes(*self.notes.get(t.name, ())) for t in tables]
-        return [apply_view(v, t, tell_extra=False) for v, t in zip(self.views, noted)]
+        return [apply_view(v, t, training=True) for v, t in zip(self.views, noted)]
 
     def in_units(self, view: str, feature: str, value: float) -> float:
         """A value of a prepared feature in units of its file, but for logarithms."""

@@ -245,13 +245,16 @@ def _counts(X: Any) -> np.ndarray:
 
 
 def apply_view(
-    view: ViewPreparation, table: FileTable, tell_extra: bool = True
+    view: ViewPreparation, table: FileTable, training: bool = False
 ) -> FileTable:
-    """Give a table the columns, fill values and scales of the fit."""
+    """Give a table the columns, fill values and scales of the fit.
+
+    Columns that were not kept are no news to `training` data; empty ones are.
+    """
     absent = view.check_columns(table.source, table.columns)
     X, extra = _select_columns(view, table)
     notes, warned = [], []
-    if extra and tell_extra:
+    if extra and not training:
         notes.append(f"ignored {len(extra)} columns that the fit lacks: {shown(extra)}")
     if absent:
         warned.append(
@@ -269,7 +272,13 @@ def apply_view(
     )
     if view.log1p:
         X = _log1p(X, table, _number_features(table))
-    X = _fill_holes(X, table, view, notes, warned)
+    X, mostly = _fill_holes(X, table, view, notes)
+    if mostly and training:
+        warned.append(
+            f"more than half of the cells are empty in {shown(mostly)}: most of what "
+            f"is there was filled in; leave such columns out with --drop "
+            f"{view.name}={mostly[0]}, unless they matter."
+        )
     if view.scale is not None:
         X = _rescale(X, view)
     return replace(
@@ -296,20 +305,19 @@ def _select_columns(view: ViewPreparation, table: FileTable) -> tuple[Any, list[
 
 
 def _fill_holes(
-    X: Any,
-    table: FileTable,
-    view: ViewPreparation,
-    notes: list[str],
-    warned: list[str],
-) -> Any:
-    """Fill cells that are empty in rows that are not, or refuse them."""
+    X: Any, table: FileTable, view: ViewPreparation, notes: list[str]
+) -> tuple[Any, list[str]]:
+    """Fill cells that are empty in rows that are not, or refuse them.
+
+    Also the columns that are more than half empty.
+    """
     n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
     n_absent = int((n_nan == X.shape[1]).sum())
     partly = np.flatnonzero((n_nan > 0) & (n_nan < X.shape[1]))
     if n_absent:
         notes.append(f"{n_absent} rows are empty: these samples lack the view")
     if len(partly) == 0:
-        return X
+        return X, []
     if view.fill is None:
         row, (_, column) = int(partly[0]), first_cell(X[partly[:1]], np.isnan)
         raise input_error(
@@ -319,41 +327,29 @@ def _fill_holes(
             "(empty_cells='fill') to fill them, or empty the whole row if the sample "
             "lacks the view.",
         )
-    _tell_filled(X, partly, X.shape[0] - n_absent, view, notes, warned)
-    return fill_rows(X, view.fill)
-
-
-def _tell_filled(
-    X: Any,
-    partly: np.ndarray,
-    n_present: int,
-    view: ViewPreparation,
-    notes: list[str],
-    warned: list[str],
-) -> None:
-    """Say how much was filled, how, and in which columns most; warn of emptiness."""
-    empty = n_present - _counts(X)
-    by_column: dict[str, int] = {}
-    names = [view.codes[j].name for j in view.owner] or view.features
-    for name, count in zip(names, empty.tolist()):
-        if count > 0:
-            by_column[name] = max(count, by_column.get(name, 0))
-    order = sorted(by_column, key=lambda name: -by_column[name])
-    assert view.fill is not None
-    rank = view.fill.axes.shape[1]
-    how = f"from the rest of their rows (rank {rank})" if rank else "by column means"
-    most = [f"{name!r} ({by_column[name] / n_present:.0%})" for name in order[:3]]
+    n_present = X.shape[0] - n_absent
+    shares = _empty_shares(X, n_present, view)
+    cells = round(sum(shares.values()) * n_present)
+    how = "by column means"
+    if view.fill.rank:
+        how = f"from the rest of their rows (rank {view.fill.rank})"
+    most = [f"{name!r} ({share:.0%})" for name, share in [*shares.items()][:3]]
     notes.append(
-        f"filled {sum(by_column.values())} empty cells in {len(partly)} rows {how}; "
-        f"most in {listed(most, len(order))}"
+        f"filled {cells} empty cells in {len(partly)} rows {how}; most in "
+        f"{listed(most, len(shares))}"
     )
-    mostly = [n for n in order if by_column[n] > MOSTLY_EMPTY * n_present]
-    if mostly:
-        warned.append(
-            f"more than half of the cells are empty in {shown(mostly)}: most of what "
-            f"is there was filled in; leave such columns out with --drop "
-            f"{view.name}={mostly[0]}, unless they matter."
-        )
+    mostly = [name for name, share in shares.items() if share > MOSTLY_EMPTY]
+    return fill_rows(X, view.fill), mostly
+
+
+def _empty_shares(X: Any, n_present: int, view: ViewPreparation) -> dict[str, float]:
+    """Share of empty cells of the columns that have some, the largest first."""
+    names = [view.codes[j].name for j in view.owner] or view.features
+    shares: dict[str, float] = {}
+    for name, known in zip(names, _counts(X).tolist()):
+        if known < n_present:
+            shares[name] = 1 - known / n_present
+    return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
 
 def column_table(
@@ -366,7 +362,7 @@ def column_table(
     X = table.values
     n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
     present = int((n_nan < X.shape[1]).sum())
-    codes: Any = [(c.name, c.kind, c.why, c.n_empty) for c in table.codes]
+    codes: Any = [(c.name, c.kind, c.why, c.n_empty + c.n_odd) for c in table.codes]
     if not codes:
         dropped = set(view.dropped)
         codes = [

@@ -53,7 +53,7 @@ def table_from_columns(
         raise input_error(columns.source, str(error)) from error
     codes += _block_codes(columns, asked, choice.counters)
     columns.notes += notes
-    result = _encoded(columns, table, codes, choice.column, ids)
+    result = _encoded(columns, table, codes, choice.column, ids, is_fit=True)
     metadata = metadata_values(table, codes)
     return check_table(replace(result, metadata=metadata), columns.lines)
 
@@ -160,6 +160,8 @@ def _encoded(
     codes: Sequence[ColumnCode],
     id_column: str | None,
     ids: np.ndarray | None,
+    *,
+    is_fit: bool = False,
 ) -> FileTable:
     """The columns that are used as numbers: those of the table, then of its block."""
     used = [j for j, code in enumerate(codes) if code.kind not in _UNUSED]
@@ -178,7 +180,8 @@ def _encoded(
         )
         values, features = coded.values, list(coded.features)
         owner = [own[j] for j in coded.owner]
-        columns.notes += coded.notes
+        if not is_fit:  # of a fit `classify` has told it
+            columns.notes += coded.notes
     place = {name: j for j, name in enumerate(columns.block_names)}
     rest = [j for j in used if codes[j].name in place]
     if rest and columns.block is not None:
