@@ -2,8 +2,8 @@
 
     python benchmarks/bench_structure.py [noise] [planted] [real] [continuum] [time]
 
-Without arguments all of them, about six minutes on two cores. Every case is one data
-set, one fit and one `imvc.structure` with its defaults.
+Without arguments all of them, about six minutes on two free cores. Every case is one
+set of data, one fit and one `imvc.structure` with its defaults.
 """
 
 import sys
@@ -41,7 +41,7 @@ def judge(Xs, n_clusters, mask=None, method="bridge"):
 
 
 def show(head, rows):
-    print(table(head, rows), "\n", flush=True)
+    print(f"{table(head, rows)}\n", flush=True)
 
 
 def noise():

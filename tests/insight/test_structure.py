@@ -132,11 +132,20 @@ def test_one_cluster_on_all_shared_samples_is_no_agreement():
     assert agreements(draws, 4) == [0]
 
 
-def test_many_samples_are_looked_at_in_part():
+def test_many_samples_are_looked_at_in_part_and_closer_if_that_leaves_it_open():
     rng = np.random.default_rng(0)
-    Xs = noise(rng, n=500, widths=(3,))
-    model = ImputeKMeans(2, random_state=0).fit(Xs)
-    assert structure(model, Xs, n_draws=4, max_samples=60).n_samples == 60
+    Xs = noise(rng, n=300, widths=(9,))
+    told = []
+    model = ImputeKMeans(2, n_init=5, random_state=0).fit(Xs)
+    found = structure(model, Xs, n_draws=6, max_samples=160, callback=told.append)
+    assert found.n_samples == 160
+    assert told == [1, 2, 3, 4, 5, 6, 6, 6, 6, 6]
+    assert found.n_fits == 12 + 18
+
+
+def test_clear_clusters_need_no_closer_look(planted, fitted):
+    found = structure(fitted, planted.Xs, mask=planted.mask, max_samples=120)
+    assert (found.n_samples, found.n_fits) == (60, 12)
 
 
 def test_every_cluster_keeps_some_samples_however_many_there_are():
@@ -159,7 +168,7 @@ def test_too_few_samples_are_not_judged(n, rng):
     model = ImputeKMeans(3, random_state=0).fit(Xs)
     found = structure(model, Xs)
     assert found.found is None
-    assert "too few samples" in found.reason
+    assert found.reason == "there are too few samples or clusters"
 
 
 def test_halves_that_the_method_refuses_leave_it_open(planted):

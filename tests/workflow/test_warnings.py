@@ -261,7 +261,9 @@ def test_structure_is_a_stage_with_its_draws(planted):
     cluster(planted.Xs, n_clusters=3, n_refits=1, progress=told.append)
     steps = [state.done for state in told if state.stage == "structure"]
     assert steps == [0, 1, 2, 3, 4, 4]
-    assert any("at most 12 fits of 30 samples tell" in state.message for state in told)
+    assert any(
+        "up to 12 fits of at most 30 samples tell" in state.message for state in told
+    )
 
 
 @pytest.fixture

@@ -34,7 +34,6 @@ _MARGIN = 0.05
 _STABLE = 0.8
 _FIRST_FEW, _FAR_MORE, _VERY_STABLE = 4, 1.5, 0.9
 _PER_SHUFFLE = 4  # draws from one shuffle of the data
-_TOO_FEW = "there are too few samples, or only one cluster"
 _LEAST = 10  # samples per cluster that a draw should have
 _Draw = tuple[np.ndarray, np.ndarray]  # samples and their labels
 
@@ -97,11 +96,12 @@ def structure(
         model has; of shuffled data twice as many. Where clusters are clear after four
         of them, the others are left out.
     max_samples : int, default=2000
-        Samples that halves are drawn from, at random where there are more.
+        Samples that halves are drawn from, at random where there are more; the first
+        four halves from half as many.
     random_state : int, default=0
         The answer is the same for the same number.
     callback : callable, optional
-        Called with the number of draws made so far.
+        Called with the number of draws made so far, at most `n_draws`.
 
     Returns
     -------
@@ -135,59 +135,95 @@ def structure(
             )
     views = model_views(model, Xs, mask)
     check_same_samples(model, views, "pass the data of the fit")
-    rng = np.random.default_rng(random_state)
     clusters = len(np.unique(model.labels_))
-    count = min(views.n_samples, max(max_samples, 2 * _LEAST * clusters))
-    views = views.select(np.sort(rng.permutation(views.n_samples)[:count]))
-    if clusters < 2 or count // 2 <= clusters:
-        return Structure(None, np.nan, np.nan, count, 0, _TOO_FEW)
+    if clusters < 2 or views.n_samples // 2 <= clusters:
+        return _unknown(views.n_samples, "there are too few samples or clusters")
+    rng = np.random.default_rng(random_state)
+    order = rng.permutation(views.n_samples)
+    sizes = [
+        min(views.n_samples, max(int(most), 2 * _LEAST * clusters))
+        for most in (max_samples // 2, max_samples)
+    ]
+    few, many = (views.select(np.sort(order[:size])) for size in sizes)
     try:
-        return _compared(
-            model, views, int(n_draws), rng, callback or (lambda done: None)
-        )
+        return _look_twice(model, few, many, int(n_draws), rng, callback)
     except ValueError as error:  # such as more anchors than a half has samples
         reason = f"halves of the samples could not be clustered ({error})"
-        return Structure(None, np.nan, np.nan, count, 0, reason)
+        return _unknown(sizes[1], reason)
 
 
-def _compared(
-    model: Any, views: IncompleteViews, n_draws: int, rng: Any, tell: Callable
+def _look_twice(
+    model: Any,
+    few: IncompleteViews,
+    many: IncompleteViews,
+    n_draws: int,
+    rng: Any,
+    callback: Callable[[int], Any] | None,
 ) -> Structure:
-    """Draws of the data and of shuffled data, until clusters stand out."""
-    n, draws, by_chance = views.n_samples, [], []
-    for done in range(n_draws):
-        draws.append(_draw(model, views, rng))
-        if done % 2 == 0:
-            other = shuffled(views, rng)
-            same = [_draw(model, other, rng) for _ in range(_PER_SHUFFLE)]
-            by_chance += agreements(same, n)
-        tell(done + 1)
-        if done + 1 == _FIRST_FEW and _stand_out(
-            agreements(draws, n), by_chance, _FAR_MORE, _VERY_STABLE
-        ):
-            break
-    values = agreements(draws, n)
-    found = _stand_out(values, by_chance, float(np.sqrt(2 / n_draws)), _STABLE)
-    stability, noise = float(np.mean(values)), float(np.mean(by_chance))
-    n_fits = len(draws) + _PER_SHUFFLE * ((len(draws) + 1) // 2)
-    return Structure(
-        found, stability, noise, n, n_fits, _in_words(found, stability, noise)
-    )
+    """A first look at few samples, and where these leave it open a closer one."""
+    seen, done = _Comparison(model, few, rng), 0
+    while len(seen.draws) < n_draws:
+        seen.add_draw()
+        done += 1
+        if callback is not None:
+            callback(min(done, n_draws))
+        if len(seen.draws) == _FIRST_FEW and seen.views is few:
+            if seen.stands_out(_FAR_MORE, _VERY_STABLE):
+                return seen.answer(True)
+            if many.n_samples > few.n_samples:
+                seen = _Comparison(model, many, rng, seen.n_fits)
+    return seen.answer(seen.stands_out(float(np.sqrt(2 / n_draws)), _STABLE))
 
 
-def _stand_out(
-    values: list[float], by_chance: list[float], spreads: float, stable: float
-) -> bool:
-    """Whether agreements are beyond those of shuffled data, or beyond `stable`."""
-    spread = np.hypot(np.std(values), np.std(by_chance))
-    better = np.mean(values) - np.mean(by_chance) > _MARGIN + spreads * spread
-    return bool(better or np.mean(values) >= stable)
+class _Comparison:
+    """Draws of views and of shuffled views, and how well either agree."""
+
+    def __init__(
+        self, model: Any, views: IncompleteViews, rng: Any, n_fits: int = 0
+    ) -> None:
+        self.model, self.views, self.rng, self.n_fits = model, views, rng, n_fits
+        self.draws: list[_Draw] = []
+        self.by_chance: list[float] = []
+
+    def add_draw(self) -> None:
+        """One draw more; every other time those of another shuffle, too."""
+        self.draws.append(self._draw(self.views))
+        if len(self.draws) % 2:
+            other = shuffled(self.views, self.rng)
+            same = [self._draw(other) for _ in range(_PER_SHUFFLE)]
+            self.by_chance += agreements(same, other.n_samples)
+
+    def _draw(self, views: IncompleteViews) -> _Draw:
+        """A random half of the samples and its clusters."""
+        self.n_fits += 1
+        rows = np.sort(self.rng.permutation(views.n_samples)[: views.n_samples // 2])
+        seed = int(self.rng.integers(2**31 - 1))
+        return rows, refit_labels(self.model, views.select(rows), seed)
+
+    @property
+    def values(self) -> list[float]:
+        return agreements(self.draws, self.views.n_samples)
+
+    def stands_out(self, spreads: float, stable: float) -> bool:
+        """Whether draws agree better than those of shuffled data, or very well."""
+        mean, spread = np.mean(self.values), np.std(self.values)
+        margin = _MARGIN + spreads * np.hypot(spread, np.std(self.by_chance))
+        return bool(mean - np.mean(self.by_chance) > margin or mean >= stable)
+
+    def answer(self, found: bool) -> Structure:
+        stability, by_chance = np.mean(self.values), np.mean(self.by_chance)
+        return Structure(
+            found=found,
+            stability=float(stability),
+            shuffled=float(by_chance),
+            n_samples=self.views.n_samples,
+            n_fits=self.n_fits,
+            reason=_in_words(found, float(stability), float(by_chance)),
+        )
 
 
-def _draw(model: Any, views: IncompleteViews, rng: Any) -> _Draw:
-    """A random half of the samples and its clusters."""
-    rows = np.sort(rng.permutation(views.n_samples)[: views.n_samples // 2])
-    return rows, refit_labels(model, views.select(rows), int(rng.integers(2**31 - 1)))
+def _unknown(n_samples: int, reason: str) -> Structure:
+    return Structure(None, np.nan, np.nan, n_samples, 0, reason)
 
 
 def agreements(draws: list[_Draw], n: int) -> list[float]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from imvc.insight import Confidence, Structure, confidence, structure
-from imvc.methods import Cost, estimate_cost
+from imvc.methods import Cost
 from imvc.methods._registry import METHODS
 from imvc.views import IncompleteViews
 from imvc.workflow._fit import expected_cost
@@ -18,12 +18,12 @@ def forecast(method: str, views: IncompleteViews, cost: Cost, n_refits: int) -> 
     """What fit, refits and the question for structure will take, in words."""
     if n_refits == 0:
         return cost.reason
-    half = min(views.n_samples, _most(method)) // 2
+    n, most = views.n_samples, _most(method)
+    fits = 3 * _draws(n_refits) + (12 if n > most // 2 else 0)
     return (
         f"{cost.reason} Refits for the confidence ({n_refits}) take as long each, but "
-        f"for the search for a number of clusters; then at most "
-        f"{3 * _draws(n_refits)} fits of {half} samples tell whether there are "
-        f"clusters at all."
+        f"for the search for a number of clusters; then up to {fits} fits of at most "
+        f"{min(n, most) // 2} samples tell whether there are clusters at all."
     )
 
 
@@ -46,9 +46,7 @@ def seek_structure(
     if n_refits == 0:
         return None
     most, draws = _most(method), _draws(n_refits)
-    half, k = min(views.n_samples, most) // 2, len(model.cluster_centers_)
-    once = estimate_cost(method, half, views.n_features, k).seconds
-    with stages.run("structure", total=draws, expected=3 * draws * once) as step:
+    with stages.run("structure", total=draws) as step:
         return structure(model, views, n_draws=draws, max_samples=most, callback=step)
 
 
