@@ -6,6 +6,7 @@ order do not matter.
 """
 
 from imvc.metrics._information import nmi, pattern_leakage, pattern_leakage_of
+from imvc.metrics._leakage import column_leakage
 from imvc.metrics._scores import (
     PairScores,
     adjusted_rand,
@@ -22,6 +23,7 @@ __all__ = [
     "adjusted_rand",
     "adjusted_rand_of",
     "clustering_accuracy",
+    "column_leakage",
     "inverse_purity",
     "nmi",
     "pairwise_fscore",

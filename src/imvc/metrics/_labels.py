@@ -72,3 +72,26 @@ def encode_patterns(mask: ArrayLike, n_samples: int) -> NDArray[np.int64]:
     for byte in np.packbits(observed.astype(bool), axis=1).T:
         codes = np.unique(codes * 256 + byte, return_inverse=True)[1]
     return codes
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether a value of a column says nothing: None, NaN, NaT, NA or blank text."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    # NaN and NaT differ from themselves; pandas' NA refuses to be compared.
+    return str(value) == "<NA>" or bool(value != value)
+
+
+def known_values(column: ArrayLike, name: str) -> NDArray[np.bool_]:
+    """True where a column of anything has a value."""
+    values = np.asarray(column)
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, got shape {values.shape}; pass one value "
+            "per sample."
+        )
+    if values.dtype.kind in "biu":
+        return np.ones(len(values), bool)
+    if values.dtype.kind in "fcmM":
+        return values == values
+    return np.array([not is_unknown(value) for value in values.tolist()], bool)
