@@ -24,6 +24,7 @@ ORDER = 2
 EXAMPLES = (
     "imvc cluster rna.csv protein.csv clinical.csv -o out",
     "imvc cluster rna.csv protein.csv -k 4 --log1p rna --top-variance rna=2000",
+    "imvc cluster rna.csv protein.csv --metadata patients.csv --adjust site",
     "imvc cluster study.h5mu -k 6 --method rise --set beta=10 -o out",
     "imvc cluster --from out/run.json -o again",
     "imvc cluster rna.zarr atac.zarr --mask seen.npy -k 20 --out-of-core",
@@ -36,7 +37,7 @@ _BESIDE_FROM = {
 _ONLY_OUT_OF_CORE = {"memory_budget", "mask", "work_dir", "result_format"}
 _NOT_OUT_OF_CORE = {
     *("non_numeric", "impute", "log1p", "scale", "top_variance", "transpose"),
-    *("layer", "metadata", "refits"),
+    *("layer", "metadata", "refits", "batch", "adjust"),
 }
 
 
@@ -71,6 +72,21 @@ def cluster(
         typer.Option(
             metavar="FILE",
             help="Table with ids and what is known, to colour the report.",
+        ),
+    ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the metadata with batches (site, plate, day): tell whether "
+            "the clusters follow it.",
+        ),
+    ] = None,
+    adjust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The same, and remove what the batches explain and clusters do not.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -162,6 +178,8 @@ def cluster(
                 parameters=parameters,
                 random_state=seed,
                 n_refits=refits,
+                batch=batch,
+                adjust=adjust,
                 force=force,
                 folder=folder,
                 progress=progress,

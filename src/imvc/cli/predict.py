@@ -44,6 +44,14 @@ def predict(
     name: Name = None,
     transpose: Transpose = None,
     layer: Layer = None,
+    metadata: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table with ids and the batches of the samples, for a model made with "
+            "--adjust.",
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -51,13 +59,15 @@ def predict(
 
     Files are matched with the views of the model by name (--name, or the file's own
     name); views may be absent. Columns are prepared exactly as they were for the model.
+    A model made with --adjust COLUMN removes the effects of batches also here: it needs
+    that column in the files or in --metadata.
     """
     from imvc import workflow
 
     options = InputOptions(id=id, name=name, transpose=transpose, layer=layer)
     layout = options.layout(files)
     with stage_progress(quiet) as progress:
-        found = workflow.predict(model, **layout, progress=progress)
+        found = workflow.predict(model, **layout, metadata=metadata, progress=progress)
     if output is not None:
         found.save(output)
     if json:

@@ -11,6 +11,7 @@ import numpy as np
 from imvc.insight import Confidence, Inspection, confidence, explain, inspect
 from imvc.methods import Cost
 from imvc.views import IncompleteViews
+from imvc.workflow._batches import BatchColumns, BatchFindings
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
 from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
@@ -59,6 +60,8 @@ def cluster(
     random_state: int | None = 0,
     n_refits: int = 4,
     metadata: Mapping[str, Any] | None = None,
+    batch: Any = None,
+    adjust: Any = None,
     force: bool = False,
     folder: ResultFolder | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -85,6 +88,12 @@ def cluster(
         `BlockFiles`.
     metadata : mapping of str to array-like, optional
         Columns of what is known of the samples, in their order, for the report.
+    batch : str or array-like of shape (n_samples,), optional
+        Batch of every sample: the name of a column of the metadata, or the values. The
+        result tells whether the clusters follow it. Not for `BlockFiles`.
+    adjust : str or array-like of shape (n_samples,), optional
+        As ``batch``, which it implies; what the batches explain and the clusters do not
+        is removed from the views, see `adjust_batches`.
     force : bool, default=False
         Try it even where the estimate says that memory will not do; there is no
         estimate for `BlockFiles`.
@@ -111,12 +120,16 @@ def cluster(
     # A wrong request is told before files are read for minutes.
     if isinstance(source, BlockFiles):
         source.check_request(method, parameters or {}, metadata)
+        for name, given in (("batch", batch), ("adjust", adjust)):
+            if given is not None:
+                raise ValueError(f"{name} needs all samples in memory; leave it out.")
     model = make_model(method, n_clusters, parameters or {}, random_state)
     if isinstance(source, BlockFiles):
         return _cluster_by_blocks(source, model, method, folder, stages)
     loaded = load_views(source, stages)
     views = loaded.views
     known = {**loaded.metadata, **_columns(metadata, views.n_samples)}
+    asked = BatchColumns.asked(batch, adjust, known, views)
     with stages.run("inspect"):
         inspection = inspect(views)
     for text in inspection.warnings:
@@ -124,7 +137,12 @@ def cluster(
     cost = expected_cost(method, views, model.n_clusters)
     stages.say(_forecast(cost, n_refits))
     check_cost(cost, stages, force=force)
-    warned = fit_model(model, views, stages, cost.seconds)
+    adjustment = asked.search(model, views, stages)
+    if adjustment is not None:
+        views = adjustment.views
+    warned = fit_model(model, views, stages, cost.seconds, asked.first)
+    batches = BatchFindings.of(asked, model, adjustment)
+    batches.tell(stages)
     trust = _judge(model, method, views, n_refits, stages)
     with stages.run("explain"):
         explanation = explain(model, views)
@@ -135,9 +153,9 @@ def cluster(
         method=method,
         views=views,
         seconds=stages.seconds,
-        notes=loaded.notes,
+        notes=(*loaded.notes, *batches.notes()),
         # First what the fit says: it may be that there are no clusters.
-        warnings=(*warned, *inspection.warnings),
+        warnings=(*warned, *batches.warnings(), *inspection.warnings),
         inputs=source if isinstance(source, InputFiles) else None,
         fingerprints=loaded.fingerprints,
         inspection=inspection,
@@ -147,6 +165,7 @@ def cluster(
         n_refits=n_refits,
         preparation=loaded.preparation,
         metadata=known,
+        batches=batches,
     )
 
 
@@ -206,6 +225,8 @@ def repeat(
         parameters=parameters,
         random_state=request["random_state"],
         n_refits=request["n_refits"],
+        batch=request["batch"],
+        adjust=request["adjust"],
         force=force,
         progress=progress,
     )

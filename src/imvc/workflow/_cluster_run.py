@@ -17,6 +17,7 @@ from imvc.report.cluster_page._cluster_report import doubtful_clusters
 from imvc.report.cluster_page._cluster_words import number_in_words
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
+from imvc.workflow._batches import BatchFindings
 from imvc.workflow._input_files import BlockFiles, InputFiles
 from imvc.workflow._run_json import versions
 from imvc.workflow._save import (
@@ -64,6 +65,9 @@ class ClusterRun:
         What was done to the files' columns; new files get the same.
     metadata : mapping of str to ndarray
         Columns of what is known of the samples, in their order.
+    batches : BatchFindings
+        How far the clusters follow batches, and what was removed of their effects,
+        where that was asked for.
     scores : mapping of str to mapping, optional
         Method -> scores, where classes are known.
     work, resumed : UnfinishedRun and tuple of str, optional
@@ -88,6 +92,7 @@ class ClusterRun:
     n_refits: int = 0
     preparation: FittedPreparation | None = None
     metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
+    batches: BatchFindings = field(default_factory=BatchFindings)
     scores: Mapping[str, Mapping[str, float]] | None = None
     work: UnfinishedRun | None = None
     resumed: tuple[str, ...] = ()
@@ -180,6 +185,7 @@ class ClusterRun:
             summary["low_confidence"] = int(self.confidence.low.sum())
             leakage = self.explanation.pattern_leakage
         summary["pattern_leakage"] = float(leakage)
+        summary["batch_leakage"] = self.batches.to_dict()
         if isinstance(self.views, BlockSource):
             summary |= {"blocks": self.views.n_blocks, "resumed": list(self.resumed)}
         return summary

@@ -64,6 +64,7 @@ def fit_model(
     views: IncompleteViews | BlockSource,
     stages: Stages,
     expected: float | None = None,
+    batch: Any = None,
 ) -> tuple[str, ...]:
     """Fit, telling iterations; what was warned of, each sentence once."""
     with (
@@ -73,7 +74,7 @@ def fit_model(
         warnings.simplefilter("always")
         model.set_params(callback=lambda iteration, objective: step(iteration))
         try:
-            model.fit(views)
+            model.fit(views, batch=batch)
         finally:
             model.set_params(callback=None)
     texts = (" ".join(str(warning.message).split()) for warning in caught)

@@ -1,7 +1,8 @@
 """predict: clusters of new samples, from a model file and new tables."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +11,12 @@ from typing import Any
 import numpy as np
 
 from imvc.insight import confidence
-from imvc.io import FittedPreparation, read_views, write_labels
+from imvc.insight._fitted import model_views
+from imvc.io import FittedPreparation, ViewFiles, read_views, write_labels
 from imvc.methods import load_model
+from imvc.views import IncompleteViews
+from imvc.workflow._batch_effects import BatchEffects
+from imvc.workflow._batches import effect_warnings
 from imvc.workflow._stages import Progress, Stages
 
 
@@ -77,6 +82,7 @@ def predict(
     names: Sequence[str] | None = None,
     transpose: bool | Sequence[str] = (),
     layer: str | None = None,
+    metadata: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Prediction:
     """Put the samples of new files into the clusters of a saved model.
@@ -90,6 +96,9 @@ def predict(
         may be absent.
     id_columns, names, transpose, layer
         As in `InputFiles`.
+    metadata : path-like, optional
+        A table with ids and the batches of the samples, for a model that is adjusted
+        for batches, where the files have no such column.
     progress : callable, optional
         Called with a `Progress`.
 
@@ -108,21 +117,23 @@ def predict(
             transpose=transpose,
             layer=layer,
             like=like,
+            metadata=metadata,
         )
-    for note in found.notes:
+        views, warned = _without_batch_effects(model, found, model_path)
+    for note in (*found.notes, *(f"warning: {text}" for text in warned)):
         stages.say(note)
     if getattr(model, "evidence_", None) == "none":
         stages.say(f"there may be no clusters: {model.evidence_reason_}")
     with stages.run("predict"):
-        labels = model.predict(found.views)
-        trust = confidence(model, found.views, n_refits=0)
+        labels = model.predict(views)
+        trust = confidence(model, views, n_refits=0)
     return Prediction(
         ids=np.asarray(found.views.sample_ids),
         labels=labels,
         margin=trust.margin,
         low=trust.low,
         n_views=found.views.mask.sum(axis=1),
-        notes=found.notes,
+        notes=(*found.notes, *warned),
     )
 
 
@@ -131,8 +142,29 @@ def _preparation_of(model: Any, path: Any) -> FittedPreparation | None:
     kept = getattr(model, "preparation_", None)
     if kept is None:
         return None
-    try:
+    with _naming(path):
         return FittedPreparation.from_dict(kept)
+
+
+def _without_batch_effects(
+    model: Any, found: ViewFiles, path: Any
+) -> tuple[IncompleteViews, list[str]]:
+    """Views as the model saw its own, without batch effects; what to warn of."""
+    kept = getattr(model, "batch_effects_", None)
+    if kept is None:
+        return found.views, []
+    with _naming(path):
+        effects = BatchEffects.from_dict(kept)
+    views = model_views(model, found.views, None)
+    batch = found.metadata.get(effects.column, [None] * views.n_samples)
+    return effects.apply(views, batch), effect_warnings(effects, batch)
+
+
+@contextmanager
+def _naming(path: Any) -> Iterator[None]:
+    """Let an error about what a model file holds name the file."""
+    try:
+        yield
     except ValueError as error:
         raise ValueError(
             f"{Path(path).name}: {error} Make the model again with imvc cluster."

@@ -40,6 +40,8 @@ _REQUEST_KINDS = {
     "random_state": int | None,
     "n_refits": int,
     "parameters": dict,
+    "batch": str | None,
+    "adjust": str | None,
     "not_kept": list,
     "inputs": dict | None,
 }
@@ -103,7 +105,8 @@ def _request(run: "ClusterRun") -> dict[str, Any]:
         "random_state": parameters.pop("random_state", None),
         "n_refits": run.n_refits,
         "parameters": parameters,
-        "not_kept": lost,
+        **run.batches.asked.request,
+        "not_kept": [*lost, *run.batches.asked.not_kept],
         "inputs": None,
     }
     if isinstance(run.inputs, BlockFiles):
@@ -138,6 +141,8 @@ class RunRecord:
                 f"{self.path}: tells of an out-of-core run, which --from does not "
                 f"repeat; give its command again with another output folder: {command}"
             )
+        # Runs of older versions were not asked for batches.
+        request = {"batch": None, "adjust": None, **request}
         for key, kind in _REQUEST_KINDS.items():
             if key not in request or not isinstance(request[key], kind):
                 raise _altered(self.path, f"request[{key!r}]")
