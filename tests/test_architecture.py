@@ -28,7 +28,7 @@ ROOMS = {
     "report/suite_page": {"experiments", "report"},
     "workflow": {
         *("io", "insight", "report", "methods", "datasets", "metrics", "views"),
-        "scale",
+        *("scale", "kernels"),
     },
     "cli": {"experiments", "report", "methods", "datasets", "metrics", "io"}
     | {"insight", "workflow"},

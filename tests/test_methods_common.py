@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_checks
 
 from hard_views import hard_views
@@ -153,6 +154,33 @@ def test_empty_cells_are_an_error_by_default(name):
         clone(ESTIMATORS[name]).fit(Xs)
     with pytest.raises(ValueError, match=r"'empty_cells' parameter .* Got 'impute'"):
         clone(ESTIMATORS[name]).set_params(empty_cells="impute").fit(Xs)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_batch_changes_no_cluster_and_is_compared_with_them(name):
+    data = make_views(60, (6, 5), 3, separation=8, random_state=0)
+    model = clone(ESTIMATORS[name]).set_params(random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = model.fit(data.Xs).labels_
+        assert np.isnan(model.batch_leakage_)
+        same = model.fit_predict(data.Xs, batch=labels)
+        assert model.batch_leakage_ == pytest.approx(1)
+        batch = np.array([f"site {i % 3}" for i in labels], object)
+        batch[:10] = None
+        model.fit(data.Xs, batch=batch)
+        assert model.batch_leakage_ == pytest.approx(1)
+        assert np.isnan(model.fit(data.Xs, batch=["one"] * 60).batch_leakage_)
+        if hasattr(model, "fit_transform"):
+            model.fit_transform(data.Xs, batch=np.arange(60) % 2)
+            assert model.batch_leakage_ < 0.3
+    np.testing.assert_array_equal(labels, same)
+
+
+def test_a_batch_of_another_length_is_refused_before_the_fit():
+    data = make_views(60, (6, 5), 3, random_state=0)
+    with pytest.raises(ValueError, match=r"batch has shape \(5,\), .* 60 samples"):
+        RISE(3).fit(data.Xs, batch=[1, 2, 3, 4, 5])
 
 
 def test_the_registry_finds_methods_by_name():

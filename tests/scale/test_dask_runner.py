@@ -123,6 +123,15 @@ def test_rise_on_dask_arrays_equals_rise_in_memory(
     np.testing.assert_allclose(model.objective_, expected.objective_, rtol=1e-10)
 
 
+def test_a_batch_needs_labels_in_memory(client, data):
+    Xs, mask = data
+    views = dask_views(Xs, CHUNKS["an empty one"])
+    with pytest.raises(ValueError, match=r"batch needs labels in memory.*column_leak"):
+        small(RISE).fit(views, mask=mask, client=client, batch=np.arange(len(mask)) % 2)
+    with pytest.raises(ValueError, match=r"batch has shape \(2,\)"):
+        small(RISE).fit(views, mask=mask, batch=["a", "b"])
+
+
 def test_bridge_on_dask_arrays_equals_bridge_in_memory(client, data, in_memory):
     Xs, mask = data
     model = small(AnchorBridge).fit(

@@ -26,6 +26,7 @@ EXAMPLES = (
     "imvc cluster rna.csv protein.csv clinical.csv -o out",
     "imvc cluster rna.csv protein.csv -k 4 --log1p rna --top-variance rna=2000",
     "imvc cluster rna.csv protein.csv --metadata patients.csv --survival days,status",
+    "imvc cluster rna.csv protein.csv --metadata patients.csv --adjust site",
     "imvc cluster study.h5mu -k 6 --method rise --set beta=10 -o out",
     "imvc cluster --from out/run.json -o again",
     "imvc cluster rna.zarr atac.zarr --mask seen.npy -k 20 --out-of-core",
@@ -39,7 +40,7 @@ _ONLY_OUT_OF_CORE = {"memory_budget", "mask", "work_dir", "result_format"}
 _NOT_OUT_OF_CORE = {
     *("match_ids", "id_map", "rows", "sheet", "drop", "keep", "as_", "ordinal"),
     *("non_numeric", "empty_cells", "log1p", "scale", "top_variance", "transpose"),
-    *("layer", "metadata", "survival", "refits"),
+    *("layer", "metadata", "survival", "batch", "adjust", "refits"),
 }
 
 
@@ -77,6 +78,21 @@ def cluster(
             metavar="TIME,EVENT",
             help="Two columns of the metadata: compare survival between the clusters. "
             "The event is 1 or 0, dead or alive, yes or no.",
+        ),
+    ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the metadata with batches (site, plate, day): tell whether "
+            "the clusters follow it.",
+        ),
+    ] = None,
+    adjust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The same, and remove what the batches explain and clusters do not.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -151,11 +167,13 @@ def cluster(
 
     record = None if from_ is None else workflow.read_record(from_)
     lasting = _two_columns(survival)
+    # What samples are judged by afterwards is no feature of theirs.
+    describing = [c for c in (*(lasting or ()), batch, adjust) if c is not None]
     source: Any = None
     if blocks.out_of_core:
         source = blocks.block_files(files or (), inputs, quiet)
     elif record is None:
-        source = inputs.input_files(files or (), metadata, describing=lasting or ())
+        source = inputs.input_files(files or (), metadata, describing=describing)
     parameters = parameter_values(set_) | ({"n_jobs": jobs} if jobs else {})
     # The folder is taken first, so that a clash is told before a long fit.
     with (
@@ -176,6 +194,8 @@ def cluster(
                 random_state=seed,
                 n_refits=refits,
                 survival=lasting,
+                batch=batch,
+                adjust=adjust,
                 force=force,
                 folder=folder,
                 progress=progress,

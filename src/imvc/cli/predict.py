@@ -35,6 +35,14 @@ def predict(
         ),
     ] = None,
     layout: LayoutOptions,
+    metadata: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table with ids and the batches of the samples, for a model made with "
+            "--adjust.",
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -42,7 +50,9 @@ def predict(
 
     Files are matched with the views of the model by name (--name, or the file's own
     name); views may be absent. Columns are read and prepared exactly as they were for
-    the model; other columns are ignored, and some may be absent.
+    the model; other columns are ignored, and some may be absent. A model made with
+    --adjust COLUMN removes the effects of batches also here: it needs that column in
+    the files or in --metadata.
     """
     from imvc import workflow
     from imvc.io import check_labels_path
@@ -51,7 +61,9 @@ def predict(
         check_labels_path(output)
     options = layout.layout(files or ())
     with stage_progress(quiet) as progress:
-        found = workflow.predict(model, **options, guard=True, progress=progress)
+        found = workflow.predict(
+            model, **options, metadata=metadata, guard=True, progress=progress
+        )
     if output is not None:
         found.save(output)
     if not json:

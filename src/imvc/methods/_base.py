@@ -34,6 +34,7 @@ from imvc.methods._parameters import (
 )
 from imvc.methods.persistence import read_model, write_model
 from imvc.metrics import pattern_leakage
+from imvc.metrics._batch_labels import batch_codes, batch_leakage
 from imvc.scale import CellFill, threaded_map
 from imvc.views import ViewSchema, as_views
 
@@ -117,6 +118,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     pattern_leakage_ : float
         Adjusted mutual information of ``labels_`` and the missing pattern; near 0 is
         good, a high value says that the clusters follow what is missing.
+    batch_leakage_ : float
+        The same of ``labels_`` and the ``batch`` given to `fit`: says whether clusters
+        follow a batch. NaN where fewer than two batches are known.
     n_features_in_ : tuple of int
         Features of each view.
     view_names_ : tuple of str
@@ -140,7 +144,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         normalize = getattr(self, "row_normalize", self._row_normalize)
         return unit_rows(Y) if normalize else Y
 
-    def fit(self, Xs, y=None, *, mask=None):
+    def fit(self, Xs, y=None, *, mask=None, batch=None):
         """Cluster the samples.
 
         Parameters
@@ -151,25 +155,36 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         y : ignored
         mask : array-like of bool, shape (n_samples, n_views), optional
             True where a sample is observed in a view.
+        batch : array-like of shape (n_samples,), optional
+            Batch of every sample (a site, a plate, a day), None or NaN where it is not
+            known; a pandas Series is aligned by its index where samples have ids. It
+            does not change the clusters: ``batch_leakage_`` says whether they follow
+            it.
 
         Returns
         -------
         self
         """
         self._validate_params()
-        return self._fit(as_views(Xs, mask, missing_values=KEPT[self.empty_cells]))
+        views = as_views(Xs, mask, missing_values=KEPT[self.empty_cells])
+        return self._fit(views, batch)
 
-    def fit_predict(self, Xs, y=None, *, mask=None):
+    def fit_predict(self, Xs, y=None, *, mask=None, batch=None):
         """Cluster the samples and return their labels; parameters as in `fit`."""
-        return self.fit(Xs, mask=mask).labels_
+        return self.fit(Xs, mask=mask, batch=batch).labels_
 
-    def _fit(self, data):
+    def _fit(self, data, batch=None):
         """The one way from data, wherever they are, to labels."""
         self._check_against(data)
+        if batch is not None:  # a wrong one is told before a long fit
+            codes, _ = batch_codes(batch, data.n_samples, data.sample_ids)
         self._forget()
         self._remember(data)
         data = self._without_empty_cells(data)
         self._learn(data, check_random_state(self.random_state))
+        self.batch_leakage_ = float("nan")
+        if batch is not None:
+            self.batch_leakage_ = batch_leakage(self.labels_, codes)
         self._tell(data)
         return self
 
@@ -389,9 +404,9 @@ class InductiveMixin(metaclass=ABCMeta):
         check_is_fitted(self)
         return self._predict(Xs, mask)
 
-    def fit_transform(self, Xs, y=None, *, mask=None):
+    def fit_transform(self, Xs, y=None, *, mask=None, batch=None):
         """Fit and return ``embedding_``; parameters as in `fit`."""
-        return self.fit(Xs, mask=mask).embedding_
+        return self.fit(Xs, mask=mask, batch=batch).embedding_
 
     def save(self, path):
         """Write the fitted model to one file (arrays and JSON, no pickle), atomically.

@@ -109,6 +109,7 @@ def _solve_again(model, samples, ids, distance):
         model._forget()
         vars(model).update(kept)
         model.sample_ids_, model.stage_seconds_ = ids, {}
+        model.batch_leakage_ = float("nan")  # batches of new samples are not known
         with np.errstate(divide="ignore", invalid="ignore"):
             model.drift_ = distance / model.anchor_distance_
         model._learn_again(runner, samples)

@@ -144,7 +144,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
     def _place(self):
         """Block function of rows of Y and their mask -> ``(labels, inertia)``."""
 
-    def fit(self, Xs, y=None, *, mask=None, client=None):
+    def fit(self, Xs, y=None, *, mask=None, batch=None, client=None):
         """Cluster the samples.
 
         Parameters
@@ -157,9 +157,14 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         y : ignored
         mask : array-like of bool, shape (n_samples, n_views), optional
             True where a sample is observed in a view.
+        batch : array-like of shape (n_samples,), optional
+            Batch of every sample (a site, a plate, a day), None or NaN where it is not
+            known; a pandas Series is aligned by its index where samples have ids. It
+            does not change the clusters: ``batch_leakage_`` says whether they follow
+            it.
         client : distributed.Client, optional
             Fit on its workers, which must be able to read the data. ``labels_`` and
-            ``embedding_`` are then Dask arrays.
+            ``embedding_`` are then Dask arrays, and ``batch`` is refused.
 
         Returns
         -------
@@ -168,7 +173,13 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         self._validate_params()
         rule = {"plan": self._plan(), "work_dir": self.work_dir}
         with self._runner(Xs, mask, client=client, **rule) as runner:
-            return self._fit(runner)
+            if batch is not None and not runner.keeps_rows_here:
+                raise ValueError(
+                    "batch needs labels in memory, and those of a fit on a Dask client "
+                    "stay on its workers; leave it out and give labels_.compute() and "
+                    "the batches to imvc.metrics.column_leakage."
+                )
+            return self._fit(runner, batch)
 
     def _fill_cells(self, runner):
         from imvc.methods._empty_cells import learn_fill

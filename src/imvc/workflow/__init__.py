@@ -1,5 +1,7 @@
 """What the commands do, as functions: inspect, cluster, predict, compare, demo."""
 
+from imvc.workflow._adjust import Adjustment, adjust_batches
+from imvc.workflow._batch_effects import BatchEffects
 from imvc.workflow._cluster import cluster, inspect_source, repeat
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._compare import compare, compare_methods, read_classes
@@ -12,6 +14,8 @@ from imvc.workflow._save import output_folder
 from imvc.workflow._stages import Progress, Stages
 
 __all__ = [
+    "Adjustment",
+    "BatchEffects",
     "BlockFiles",
     "ClusterRun",
     "Comparison",
@@ -22,6 +26,7 @@ __all__ = [
     "Progress",
     "RunRecord",
     "Stages",
+    "adjust_batches",
     "cluster",
     "compare",
     "compare_methods",

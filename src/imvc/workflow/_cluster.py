@@ -19,6 +19,7 @@ from imvc.insight import (
 )
 from imvc.io import FittedPreparation
 from imvc.views import IncompleteViews
+from imvc.workflow._batches import BatchColumns, BatchFindings
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
 from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
@@ -77,6 +78,8 @@ def cluster(
     n_refits: int = 4,
     metadata: Mapping[str, Any] | None = None,
     survival: tuple[str, str] | None = None,
+    batch: Any = None,
+    adjust: Any = None,
     force: bool = False,
     folder: ResultFolder | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -108,6 +111,12 @@ def cluster(
     survival : (time, event), optional
         Names of two columns of the metadata: survival is compared between the clusters.
         Not for `BlockFiles`.
+    batch : str or array-like of shape (n_samples,), optional
+        Batch of every sample: the name of a column of the metadata, or the values. The
+        result tells whether the clusters follow it. Not for `BlockFiles`.
+    adjust : str or array-like of shape (n_samples,), optional
+        As ``batch``, which it implies; what the batches explain and the clusters do not
+        is removed from the views, see `adjust_batches`.
     force : bool, default=False
         Try it even where the estimate says that memory will not do; there is no
         estimate for `BlockFiles`.
@@ -134,8 +143,10 @@ def cluster(
     # A wrong request is told before files are read for minutes.
     if isinstance(source, BlockFiles):
         source.check_request(method, parameters or {}, metadata)
-        if survival is not None:
-            raise ValueError("survival needs all samples in memory; leave it out.")
+        needs_all = {"survival": survival, "batch": batch, "adjust": adjust}
+        for name, given in needs_all.items():
+            if given is not None:
+                raise ValueError(f"{name} needs all samples in memory; leave it out.")
     model = make_model(method, n_clusters, parameters or {}, random_state)
     if isinstance(source, BlockFiles):
         return _cluster_by_blocks(source, model, method, folder, stages)
@@ -145,12 +156,18 @@ def cluster(
     compared = _not_features(known, views)
     if survival is not None:
         check_survival(survival, compared)
+    asked = BatchColumns.asked(batch, adjust, known, views)
     with stages.run("inspect"):
         inspection = replace(inspect(views), columns=loaded.columns)
     cost = expected_cost(method, views, model.n_clusters)
     stages.say(forecast(method, views, cost, n_refits))
     check_cost(cost, stages, force=force)
-    warned = fit_model(model, views, stages, cost.seconds)
+    adjustment = asked.search(model, views, stages)
+    if adjustment is not None:
+        views = adjustment.views
+    warned = fit_model(model, views, stages, cost.seconds, asked.first)
+    batches = BatchFindings.of(asked, model, adjustment)
+    batches.tell(stages)
     trust = judge(model, method, views, n_refits, stages)
     clustered = seek_structure(model, method, views, n_refits, stages)
     with stages.run("explain"):
@@ -162,7 +179,7 @@ def cluster(
         method=method,
         views=views,
         seconds=stages.seconds,
-        notes=loaded.notes,
+        notes=(*loaded.notes, *batches.notes()),
         inputs=source if isinstance(source, InputFiles) else None,
         fingerprints=loaded.fingerprints,
         inspection=inspection,
@@ -174,8 +191,11 @@ def cluster(
         preparation=loaded.preparation,
         metadata=known,
         associations=associations,
+        batches=batches,
     )
-    warned = run_warnings(run, reading=loaded.warnings, fit=warned)
+    warned = run_warnings(
+        run, reading=loaded.warnings, batches=batches.warnings(), fit=warned
+    )
     return replace(run, warnings=warned)
 
 
@@ -237,6 +257,8 @@ def repeat(
         random_state=request["random_state"],
         n_refits=request["n_refits"],
         survival=request["survival"],
+        batch=request["batch"],
+        adjust=request["adjust"],
         force=force,
         progress=progress,
     )

@@ -23,6 +23,7 @@ from imvc.report.cluster_page._cluster_report import doubtful_clusters
 from imvc.report.cluster_page._cluster_words import number_in_words
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
+from imvc.workflow._batches import BatchFindings
 from imvc.workflow._input_files import BlockFiles, InputFiles
 from imvc.workflow._run_json import versions
 from imvc.workflow._save import (
@@ -76,6 +77,9 @@ class ClusterRun:
         Columns of what is known of the samples, in their order.
     associations : Associations
         How these differ between the clusters, and survival where it was asked for.
+    batches : BatchFindings
+        How far the clusters follow batches, and what was removed of their effects,
+        where that was asked for.
     scores : mapping of str to mapping, optional
         Method -> scores, where classes are known.
     work, resumed : UnfinishedRun and tuple of str, optional
@@ -102,6 +106,7 @@ class ClusterRun:
     preparation: FittedPreparation | None = None
     metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
     associations: Associations | None = None
+    batches: BatchFindings = field(default_factory=BatchFindings)
     scores: Mapping[str, Mapping[str, float]] | None = None
     work: UnfinishedRun | None = None
     resumed: tuple[str, ...] = ()
@@ -202,6 +207,7 @@ class ClusterRun:
         summary["pattern_leakage"] = float(leakage)
         if self.associations is not None:
             summary |= self.associations.brief()
+        summary["batch_leakage"] = self.batches.to_dict()
         if isinstance(self.views, BlockSource):
             summary |= {"blocks": self.views.n_blocks, "resumed": list(self.resumed)}
         return summary

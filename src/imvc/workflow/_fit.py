@@ -82,6 +82,7 @@ def fit_model(
     views: IncompleteViews | BlockSource,
     stages: Stages,
     expected: float | None = None,
+    batch: Any = None,
 ) -> tuple[str, ...]:
     """Fit, telling iterations; what users are warned of, each sentence once."""
     with (
@@ -91,7 +92,7 @@ def fit_model(
         warnings.simplefilter("always")
         model.set_params(callback=lambda iteration, objective: step(iteration))
         try:
-            model.fit(views)
+            model.fit(views, batch=batch)
         finally:
             model.set_params(callback=None)
     texts = (

@@ -1,7 +1,8 @@
 """predict: clusters of new samples, from a model file and new tables."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,8 +12,12 @@ from typing import Any
 import numpy as np
 
 from imvc.insight import confidence
-from imvc.io import FittedPreparation, read_views, write_labels
+from imvc.insight._fitted import model_views
+from imvc.io import FittedPreparation, ViewFiles, read_views, write_labels
 from imvc.methods import load_model
+from imvc.views import IncompleteViews
+from imvc.workflow._batch_effects import BatchEffects
+from imvc.workflow._batches import effect_warnings
 from imvc.workflow._input_files import InputFiles, check_files
 from imvc.workflow._stages import Progress, Stages
 from imvc.workflow._warnings import no_structure
@@ -80,6 +85,7 @@ def predict(
     model_path: str | os.PathLike[str],
     paths: Sequence[Any],
     *,
+    metadata: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], None] | None = None,
     **layout: Any,
 ) -> Prediction:
@@ -93,6 +99,9 @@ def predict(
     paths : sequence of path-like
         Files of views; those that the model knows by other names need `names`. Views
         may be absent.
+    metadata : path-like, optional
+        A table with ids and the batches of the samples, for a model that is adjusted
+        for batches, where the files have no such column.
     progress : callable, optional
         Called with a `Progress`.
     **layout
@@ -112,12 +121,13 @@ def predict(
         _check_names(layout.get("names") or (), model.view_names_)
         check_files(InputFiles(paths).all_paths())
         like = _preparation_of(model, model_path)
-        found = read_views(paths, like=like, **layout)
+        found = read_views(paths, like=like, metadata=metadata, **layout)
+        views, warned = _without_batch_effects(model, found, model_path)
     for note in found.notes:
         stages.say(note)
     with stages.run("predict"):
-        labels = model.predict(found.views)
-        trust = confidence(model, found.views, n_refits=0)
+        labels = model.predict(views)
+        trust = confidence(model, views, n_refits=0)
     return Prediction(
         ids=np.asarray(found.views.sample_ids),
         labels=labels,
@@ -125,7 +135,7 @@ def predict(
         low=trust.low,
         n_views=found.views.mask.sum(axis=1),
         notes=found.notes,
-        warnings=(*_of_model(model), *found.warnings),
+        warnings=(*_of_model(model), *warned, *found.warnings),
     )
 
 
@@ -156,8 +166,29 @@ def _preparation_of(model: Any, path: Any) -> FittedPreparation | None:
     kept = getattr(model, "preparation_", None)
     if kept is None:
         return None
-    try:
+    with _naming(path):
         return FittedPreparation.from_dict(kept)
+
+
+def _without_batch_effects(
+    model: Any, found: ViewFiles, path: Any
+) -> tuple[IncompleteViews, list[str]]:
+    """Views as the model saw its own, without batch effects; what to warn of."""
+    kept = getattr(model, "batch_effects_", None)
+    if kept is None:
+        return found.views, []
+    with _naming(path):
+        effects = BatchEffects.from_dict(kept)
+    views = model_views(model, found.views, None)
+    batch = found.metadata.get(effects.column, [None] * views.n_samples)
+    return effects.apply(views, batch), effect_warnings(effects, batch)
+
+
+@contextmanager
+def _naming(path: Any) -> Iterator[None]:
+    """Let an error about what a model file holds name the file."""
+    try:
+        yield
     except ValueError as error:
         raise ValueError(
             f"{Path(path).name}: {error} Make the model again with imvc cluster."

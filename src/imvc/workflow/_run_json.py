@@ -41,6 +41,8 @@ _REQUEST_KINDS = {
     "n_refits": int,
     "parameters": dict,
     "survival": list | None,
+    "batch": str | None,
+    "adjust": str | None,
     "not_kept": list,
     "inputs": dict | None,
 }
@@ -106,7 +108,8 @@ def _request(run: "ClusterRun") -> dict[str, Any]:
         "n_refits": run.n_refits,
         "parameters": parameters,
         "survival": _survival(run),
-        "not_kept": lost,
+        **run.batches.asked.request,
+        "not_kept": [*lost, *run.batches.asked.not_kept],
         "inputs": None,
     }
     if isinstance(run.inputs, BlockFiles):
@@ -147,8 +150,8 @@ class RunRecord:
                 f"{self.path}: tells of an out-of-core run, which --from does not "
                 f"repeat; give its command again with another output folder: {command}"
             )
-        # Runs of older versions were not asked for survival.
-        request = {"survival": None, **request}
+        # Runs of older versions were not asked for survival or batches.
+        request = {"survival": None, "batch": None, "adjust": None, **request}
         for key, kind in _REQUEST_KINDS.items():
             if key not in request or not isinstance(request[key], kind):
                 raise _altered(self.path, f"request[{key!r}]")
