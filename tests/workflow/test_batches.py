@@ -250,18 +250,14 @@ def test_predict_removes_the_effects_of_the_batches(study):
     found = predict(written["model.imvc"], source.paths, metadata=folder / "known.csv")
     label = dict(zip(run.sample_ids, run.labels))
     assert found.labels.tolist() == [label[i] for i in found.ids]
-    assert not any("batch effects" in note for note in found.notes)
+    assert not any("batch effects" in text for text in found.warnings)
 
 
 def test_predict_without_batches_warns_and_says_how_to_give_them(study):
     _, source, run, written, _ = study
-    told = []
-    found = predict(
-        written["model.imvc"], source.paths, progress=lambda s: told.append(s.message)
-    )
+    found = predict(written["model.imvc"], source.paths)
     assert found.labels.tolist() != run.labels.tolist()
-    assert any("not known of 150 of 150 samples" in note for note in found.notes)
-    assert any(text.startswith("warning: the model is adjusted") for text in told)
+    assert any("not known of 150 of 150 samples" in text for text in found.warnings)
 
 
 def test_predict_names_batches_that_the_model_has_not_seen(study, tmp_path):
@@ -270,7 +266,7 @@ def test_predict_names_batches_that_the_model_has_not_seen(study, tmp_path):
     rows = (f"p{i:03d},{'a' if i else 'mars'}" for i in range(150))
     known.write_text("patient,site\n" + "\n".join(rows) + "\n")
     found = predict(written["model.imvc"], source.paths, metadata=known)
-    assert any("values of site: mars (1 samples)" in note for note in found.notes)
+    assert any("values of site: mars (1 samples)" in text for text in found.warnings)
 
 
 def test_a_model_with_altered_effects_is_refused_by_name(study, tmp_path):
