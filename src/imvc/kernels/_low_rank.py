@@ -12,7 +12,7 @@ and so on. With axes held still, a row converges to the ridge regression above: 
 pass takes that at once, and then one step of subspace iteration for the axes. Filled
 cells vary less than real ones; what is lacking, s2 (1 + v'(V_o'V_o + diag(ridge))^-1 v)
 for a cell with row v of V, is added as in probabilistic PCA (Tipping, Bishop, J. R.
-Stat. Soc. B 61, 1999). Without it half-empty tables are fitted too closely: on three
+Stat. Soc. B 61, 1999). Without it half-empty tables are fitted too closely: on two
 clinical and three image tables the error of the filled cells was up to a fifth larger.
 """
 
