@@ -47,7 +47,7 @@ def error_in_deviations(filled, X, empty):
 def random_model(rng, d, rank):
     axes = np.linalg.qr(rng.standard_normal((d, rank)))[0]
     place, scale = rng.standard_normal(d), rng.random(d) + 0.5
-    return LowRank(place, scale, axes, rng.random(rank) + 0.01)
+    return LowRank(place, scale, axes, rng.random(rank) + 0.01, np.zeros(d))
 
 
 def textbook_fill(y, empty, V, shrink):
@@ -78,7 +78,8 @@ def test_independent_columns_are_filled_with_their_means(rng):
 def test_a_row_is_what_projecting_and_shrinking_it_converges_to(rng):
     d, values, noise = 7, np.array([4.0, 2.0, 1.1]), 0.5
     V = np.linalg.qr(rng.standard_normal((d, 3)))[0]
-    model = LowRank(np.zeros(d), np.ones(d), V, noise / (values - noise))
+    ridge = noise / (values - noise)
+    model = LowRank(np.zeros(d), np.ones(d), V, ridge, np.zeros(d))
     for _ in range(5):
         y, empty = rng.standard_normal(d), rng.random(d) < 0.5
         empty[0] = False
@@ -208,6 +209,18 @@ def test_stored_nan_of_sparse_tables_get_column_means(dtype):
     assert np.isnan(X.data).sum() == 2
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_columns_that_are_nearly_always_zero_are_filled_with_zero(kind, rng):
+    X = (rng.random((200, 5)) < 0.05) * 3.0
+    X[:, 4] = rng.standard_normal(200)
+    X[0] = [NAN, NAN, 0.0, 3.0, NAN]
+    filled = fill_rows(kind(X), fit_low_rank(kind(X)))
+    filled = filled.toarray() if sp.issparse(filled) else filled
+    assert filled[0, :2].tolist() == [0.0, 0.0]
+    assert filled[0, 4] != 0
+    assert fit_low_rank(kind(X)).zero_below.tolist() == [1.5, 1.5, 1.5, 1.5, 0.0]
+
+
 def test_the_caller_may_give_means_and_scales(rng):
     holey, empty = emptied(planted(rng), 0.2, rng)
     mean, scale = rng.standard_normal(12), rng.random(12) + 0.1
@@ -307,6 +320,7 @@ def test_what_is_no_model_is_refused(change, message):
         "scale": [1.0, 1.0],
         "axes": [[1.0, 0.0], [0.0, 1.0]],
         "ridge": [0.1, 0.2],
+        "zero_below": [0.0, 0.5],
     }
     LowRank.from_dict(tree)
     with pytest.raises(ValueError, match=message):
@@ -324,3 +338,5 @@ def test_moments_of_blocks_add_up_to_those_of_the_table(kind, rng):
     np.testing.assert_array_equal(found.count, (~np.isnan(X)).sum(axis=0))
     np.testing.assert_allclose(found.mean, np.nanmean(X, axis=0))
     np.testing.assert_allclose(found.scale, np.nanstd(X, axis=0), rtol=1e-5)
+    np.testing.assert_array_equal(found.zeros, (X == 0).sum(axis=0))
+    np.testing.assert_array_equal(found.least, np.nanmin(np.abs(X), axis=0))

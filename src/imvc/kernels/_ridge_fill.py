@@ -6,6 +6,7 @@
 How the model is learnt: `imvc.kernels._low_rank`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 
 from imvc.kernels._distances import block_slices, row_products
 
+PARTS = ("mean", "scale", "axes", "ridge", "zero_below")  # of a LowRank
 BLOCK_ENTRIES = 1 << 20
 _FEW_HOLES = 0.1  # of a row: up to here a sparse product is quicker
 
@@ -29,17 +31,22 @@ class LowRank:
         Of the rows (x - mean) / scale; r = 0 says that cells are filled with the mean.
     ridge : ndarray of shape (r,)
         How much the regression on each axis is held back; positive.
+    zero_below : ndarray of shape (d,)
+        Cells to be filled with less, in magnitude, are filled with zero. For columns
+        of counts that are nearly always zero: what they would be filled with else is
+        a little of everything, which no row has.
     """
 
     mean: np.ndarray
     scale: np.ndarray
     axes: np.ndarray
     ridge: np.ndarray
+    zero_below: np.ndarray
 
     def __post_init__(self) -> None:
         d, r = np.size(self.mean), np.size(self.ridge)
-        wanted = {"mean": (d,), "scale": (d,), "axes": (d, r), "ridge": (r,)}
-        for name, shape in wanted.items():
+        shapes = ((d,), (d,), (d, r), (r,), (d,))
+        for name, shape in zip(PARTS, shapes):
             value = np.asarray(getattr(self, name), np.float64)
             if value.shape != shape or not np.isfinite(value).all():
                 raise ValueError(
@@ -63,14 +70,18 @@ class LowRank:
 
     def to_dict(self) -> dict[str, Any]:
         """The model in the types of JSON."""
-        return {name: value.tolist() for name, value in vars(self).items()}
+        return {name: getattr(self, name).tolist() for name in PARTS}
+
+    def in_units(self, fitted: np.ndarray) -> np.ndarray:
+        """What rows of coordinates V z are in the units of the table."""
+        values = self.mean + self.scale * fitted
+        return np.where(np.abs(values) < self.zero_below, 0, values)
 
     @classmethod
     def from_dict(cls, tree: dict[str, Any]) -> "LowRank":
         """The inverse of `to_dict`; a ValueError for anything else."""
-        names = ("mean", "scale", "axes", "ridge")
         try:
-            return cls(*(np.asarray(tree[name], np.float64) for name in names))
+            return cls(*(np.asarray(tree[name], np.float64) for name in PARTS))
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is no low-rank model: {error!r}.") from error
 
@@ -102,7 +113,8 @@ def fill_rows(X: Any, model: LowRank) -> Any:
     filled = X.copy()
     if sp.issparse(X):
         empty = np.isnan(X.data)
-        filled.data[empty] = model.mean[X.indices[empty]]
+        means = model.in_units(np.zeros(X.shape[1]))
+        filled.data[empty] = means[X.indices[empty]]
         return filled
     ridge = RidgeFill(model.axes, model.ridge)
     for part in block_slices(len(X), max(X.shape[1], model.rank**2), BLOCK_ENTRIES):
@@ -111,10 +123,23 @@ def fill_rows(X: Any, model: LowRank) -> Any:
         if len(rows) == 0:
             continue
         Y, seen = standard_rows(X[part][rows], model)
-        fitted = ridge.fitted(Y, ridge.systems(seen))
-        values = model.mean + model.scale * fitted
-        filled[part.start + rows] = np.where(seen, X[part][rows], values)
+        for own, holes in by_holes(seen):
+            values = model.in_units(ridge.fitted(Y[own], ridge.inverses(holes)))
+            at = part.start + rows[own]
+            filled[at] = np.where(seen[own], X[at], values)
     return filled
+
+
+def by_holes(seen: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+    """Rows with few empty cells, then all others: ``(rows, ones in empty cells)``.
+
+    The first as CSR. Which a row belongs to does not depend on the others.
+    """
+    few = (~seen).mean(axis=1) <= _FEW_HOLES
+    if few.any():
+        yield np.flatnonzero(few), sp.csr_array(~seen[few], dtype=np.float64)
+    if not few.all():
+        yield np.flatnonzero(~few), (~seen[~few]).astype(np.float64)
 
 
 class RidgeFill:
@@ -125,33 +150,26 @@ class RidgeFill:
         self._upper = np.triu_indices(len(ridge))
         self._pairs = axes[:, self._upper[0]] * axes[:, self._upper[1]]
 
-    def fitted(self, Y: np.ndarray, systems: np.ndarray) -> np.ndarray:
-        """V z of rows with zeros in empty cells, by what `systems` gave for them."""
-        right = row_products(Y, self._axes)[:, :, None]
-        z = np.linalg.solve(systems, right)[:, :, 0]
-        return row_products(z, self._axes.T)
-
-    def lacking(self, seen: np.ndarray, systems: np.ndarray) -> np.ndarray:
-        """Per column (d, r, r), the sum of the inverses of rows that lack its cell."""
-        inverse = self._packed(np.linalg.inv(systems))
-        holes = ~seen
-        if holes.mean() <= _FEW_HOLES:
-            return self._unpacked(sp.csr_array(holes, dtype=float).T @ inverse)
-        return self._unpacked(holes.T.astype(float) @ inverse)
-
-    def systems(self, seen: np.ndarray) -> np.ndarray:
-        """V_o'V_o + diag(ridge) of every row, (n, r, r)."""
+    def inverses(self, holes: Any) -> np.ndarray:
+        """(V_o'V_o + diag(ridge))^-1 of rows, (n, r, r), by ones in empty cells."""
         r = len(self._ridge)
-        few = (~seen).mean(axis=1) <= _FEW_HOLES
-        packed = np.empty((len(seen), self._pairs.shape[1]))
-        packed[~few] = row_products(seen[~few].astype(float), self._pairs)
-        # V_o'V_o = I - V_m'V_m with the empty cells m. Both products of a row are the
-        # same, bit for bit, whatever rows stand around it.
-        empty = sp.csr_array(~seen[few], dtype=float) @ self._pairs
-        packed[few] = self._packed(np.eye(r)) - empty
+        # Both products of a row are the same, bit for bit, among any other rows.
+        if sp.issparse(holes):
+            packed = self._packed(np.eye(r)) - holes @ self._pairs
+        else:
+            packed = row_products(1 - holes, self._pairs)
         systems = self._unpacked(packed)
         systems[:, range(r), range(r)] += self._ridge
-        return systems
+        return np.linalg.inv(systems)
+
+    def fitted(self, Y: np.ndarray, inverses: np.ndarray) -> np.ndarray:
+        """V z of rows with zeros in empty cells."""
+        z = inverses @ row_products(Y, self._axes)[:, :, None]
+        return row_products(z[:, :, 0], self._axes.T)
+
+    def lacking(self, holes: Any, inverses: np.ndarray) -> np.ndarray:
+        """Per column (d, r, r), the sum of the inverses of rows that lack its cell."""
+        return self._unpacked(holes.T @ self._packed(inverses))
 
     def _packed(self, A: np.ndarray) -> np.ndarray:
         """Upper triangles of symmetric matrices, as rows."""

@@ -217,7 +217,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         if self._fill is None:
             return as_views(Xs, mask, like=self._schema)
         views = as_views(Xs, mask, missing_values="keep", like=self._schema)
-        return self._fill(views)
+        with threaded_map(getattr(self, "n_jobs", None)) as map:
+            return self._fill(views, map)
 
     @abstractmethod
     def _learn(self, data, rng):
@@ -316,9 +317,9 @@ class EmbeddingClusterer(MultiViewClusterer):
     def _fill_cells(self, views):
         from imvc.methods._empty_cells import learn_fill_of_views
 
-        n_jobs = getattr(self, "n_jobs", None)
-        self._fill = learn_fill_of_views(views, self.empty_cells, n_jobs)
-        return self._fill(views)
+        with threaded_map(getattr(self, "n_jobs", None)) as map:
+            self._fill = learn_fill_of_views(views, self.empty_cells, map)
+            return self._fill(views, map)
 
     def _learn(self, views, rng):
         with threaded_map(getattr(self, "n_jobs", None)) as map:

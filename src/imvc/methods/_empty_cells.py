@@ -12,9 +12,10 @@ import numpy as np
 
 from imvc.kernels._cell_moments import CellMoments
 from imvc.kernels._low_rank import LowRank, fit_low_rank
-from imvc.scale import CellFill, ThreadRunner, ViewsSource, map_observed, threaded_map
+from imvc.kernels._ridge_fill import PARTS
+from imvc.scale import CellFill, ThreadRunner, ViewsSource, map_observed
 
-_MOST_ROWS, _FEWEST_ROWS = 20_000, 2_000  # samples to learn from
+_MOST_ROWS, _FEWEST_ROWS = 10_000, 2_000  # samples to learn from
 _MOST_CELLS = 1 << 24  # of a view, unless it is very wide
 _SEED = 0  # of these samples, and of the cells hidden to compare ranks
 _DIGITS = 30  # binary ones, of means in terms of the deviation
@@ -39,12 +40,11 @@ def learn_fill(runner, how):
     return CellFill(tuple(LowRank(*arrays) for arrays in found))
 
 
-def learn_fill_of_views(views, how, n_jobs=None):
+def learn_fill_of_views(views, how, map=map):
     """`learn_fill` of IncompleteViews in memory."""
-    with threaded_map(n_jobs) as map:
-        runner = ThreadRunner(ViewsSource(views), map)
-        runner.survey()
-        return learn_fill(runner, how)
+    runner = ThreadRunner(ViewsSource(views), map)
+    runner.survey()
+    return learn_fill(runner, how)
 
 
 def view_moments(views):
@@ -74,14 +74,15 @@ def settled(moments):
 
 def column_means(mean, scale):
     """The arrays of the model that fills cells with the means of their columns."""
-    return mean, scale, np.empty((len(mean), 0)), np.empty(0)
+    d = len(mean)
+    return mean, scale, np.empty((d, 0)), np.empty(0), np.zeros(d)
 
 
 def model_of_view(views, rules, v):
     """The arrays of the low-rank model of view ``v``, learnt from samples."""
     mean, scale = rules[v]
     model = fit_low_rank(views.observed(v), mean=mean, scale=scale, seed=_SEED)
-    return mean, scale, model.axes, model.ridge
+    return tuple(getattr(model, part) for part in PARTS)
 
 
 def refuse_empty_columns(name, features, count):

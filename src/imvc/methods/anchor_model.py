@@ -186,7 +186,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
 
         check_survey(runner)
         self._fill = learn_fill(runner, self.empty_cells)
-        runner.read_from(fill_source(runner.source, self._fill))
+        runner.read_from(fill_source(runner.source, self._fill, runner.map))
         return runner
 
     def _remember(self, runner):
@@ -339,7 +339,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             **options,
         ) as runner:
             if fill is not None:
-                runner.read_from(fill_source(runner.source, fill))
+                runner.read_from(fill_source(runner.source, fill, runner.map))
             yield runner
 
     def _plan(self):

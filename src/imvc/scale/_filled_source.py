@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.kernels._low_rank import LowRank, fill_rows
+from imvc.kernels._distances import block_slices
+from imvc.kernels._ridge_fill import PARTS, LowRank, fill_rows
 from imvc.scale._source import BlockSource, ViewsSource
 from imvc.views import IncompleteViews, count_nonfinite, float_dtype
 
-_PARTS = ("mean", "scale", "axes", "ridge")  # of a LowRank
+_BLOCK_ENTRIES = 1 << 20  # cells of rows that are filled in one go
 
 
 @dataclass(frozen=True)
@@ -20,29 +21,30 @@ class CellFill:
 
     models: tuple[LowRank, ...]  # one for each view
 
-    def __call__(self, views: IncompleteViews) -> IncompleteViews:
+    def __call__(self, views: IncompleteViews, map: Any = map) -> IncompleteViews:
         """Views with the empty cells of observed rows filled, in copies."""
-        arrays = tuple(self._array(views, v) for v in range(views.n_views))
+        arrays = tuple(self._array(views, v, map) for v in range(views.n_views))
         return replace(views, arrays=arrays, empty_cells=False)
 
-    def _array(self, views: IncompleteViews, v: int) -> Any:
+    def _array(self, views: IncompleteViews, v: int, map: Any) -> Any:
         X, position = views.arrays[v], views.positions[v]
         wanted = np.zeros(X.shape[0], bool)
         wanted[views.rows(v) if position is None else position[views.rows(v)]] = True
         empty = count_nonfinite(X, wanted)[0] > 0
         if not empty.any():
             return X
-        if sp.issparse(X):
-            return self._sparse(X, v, empty)
         filled = X.astype(float_dtype(X.dtype))
-        filled[empty] = self.rows(v, filled[empty])
-        return filled
+        if sp.issparse(X):  # rows that are not observed may hold anything
+            chosen = np.repeat(empty, np.diff(X.indptr))
+            filled.data[chosen] = self.rows(v, filled).data[chosen]
+            return filled
+        rows = np.flatnonzero(empty)
 
-    def _sparse(self, X: Any, v: int, empty: np.ndarray) -> Any:
-        """CSR with the stored NaN of some rows filled; the other rows may hold any."""
-        filled = X.astype(float_dtype(X.dtype))
-        chosen = np.repeat(empty, np.diff(X.indptr))
-        filled.data[chosen] = self.rows(v, filled).data[chosen]
+        def fill(part: slice) -> None:
+            filled[rows[part]] = self.rows(v, filled[rows[part]])
+
+        for _ in map(fill, block_slices(len(rows), X.shape[1], _BLOCK_ENTRIES)):
+            pass
         return filled
 
     def rows(self, v: int, X: Any) -> Any:
@@ -54,7 +56,7 @@ class CellFill:
         return {
             f"fill{v}.{part}": getattr(model, part)
             for v, model in enumerate(self.models)
-            for part in _PARTS
+            for part in PARTS
         }
 
     @classmethod
@@ -64,7 +66,7 @@ class CellFill:
             return None
         return cls(
             tuple(
-                LowRank(*(arrays[f"fill{v}.{part}"] for part in _PARTS))
+                LowRank(*(arrays[f"fill{v}.{part}"] for part in PARTS))
                 for v in range(n_views)
             )
         )
@@ -99,10 +101,10 @@ class FilledSource(BlockSource):
         return self.base.ids(i)
 
 
-def fill_source(source: BlockSource, fill: CellFill) -> BlockSource:
+def fill_source(source: BlockSource, fill: CellFill, map: Any = map) -> BlockSource:
     """A source whose blocks have no empty cells; views in memory are filled once."""
     if not isinstance(source, ViewsSource):
         return FilledSource(source, fill)
     filled = copy(source)
-    filled.views = fill(source.views)
+    filled.views = fill(source.views, map)
     return filled
