@@ -196,7 +196,7 @@ def test_an_unknown_method_lists_the_known_ones():
 class Broken(RISE):
     """Looks at unobserved rows, as zero-filling code does."""
 
-    def fit(self, Xs, y=None, *, mask=None):
+    def fit(self, Xs, y=None, *, mask=None, batch=None):
         return super().fit([np.nan_to_num(X) for X in Xs])
 
 
