@@ -348,3 +348,16 @@ def test_a_feature_that_varies_by_rounding_alone_is_constant():
     X[:, 1] = 1e-17 * X[:, 0]
     X[:, 2] *= 1e-9  # small, but far above rounding
     assert inspect([X]).views[0].constant == (f"{inspect([X]).views[0].name}[1]",)
+
+
+@pytest.mark.parametrize("layout", [np.array, sp.csr_array])
+def test_empty_cells_are_counted_and_never_stop_an_inspection(layout):
+    X = np.arange(12.0).reshape(4, 3)
+    X[1, 2] = X[2, 2] = X[0, 0] = np.nan
+    found = inspect([layout(X), np.ones((4, 2)) * np.arange(4)[:, None]])
+    assert [(c.view, c.column, c.n_empty, c.n_rows) for c in found.columns] == [
+        ("view0", "view0[0]", 1, 4),
+        ("view0", "view0[2]", 2, 4),
+    ]
+    assert found.views[0].n_observed == 4
+    assert "50 %" in str(found)

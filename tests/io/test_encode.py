@@ -15,7 +15,6 @@ from imvc.io._columns import ColumnCode, classify  # noqa: E402
 from imvc.io._encode import (  # noqa: E402
     balance,
     encode,
-    is_mixed,
     metadata_values,
 )
 
@@ -237,12 +236,6 @@ def test_metadata_are_objects_with_none_where_empty():
     assert got["a"].tolist() == ["p1", None, None]
     assert got["b"].tolist() == ["[1]", None, "[2, 3]"]
     assert got["c"].tolist() == [1, None, 3]
-
-
-def test_only_a_used_column_that_is_no_number_makes_a_table_mixed():
-    numbers, _ = classify(pa.table({"a": [1, 2], "b": ["p1", "p1"]}))
-    mixed, _ = classify(pa.table({"a": [1, 2], "b": [True, False]}))
-    assert (is_mixed(numbers), is_mixed(mixed)) == (False, True)
 
 
 # Balance

@@ -348,3 +348,14 @@ def test_a_comparison_is_frozen(data):
     result = compare(data.Xs, [("a", Halves())], mask=data.mask)
     with pytest.raises(AttributeError, match="cannot assign to field 'rows'"):
         result.rows = []
+
+
+def test_methods_that_fill_empty_cells_are_compared_and_others_say_why_not():
+    data = make_views(90, (5, 6), 3, separation=8, random_state=0)
+    Xs = [X.copy() for X in data.Xs]
+    Xs[0][3, 2] = np.nan
+    filling = RISE(3, empty_cells="fill", random_state=0)
+    found = compare(Xs, [("fills", filling), ("refuses", RISE(3))])
+    rows = {row["method"]: row for row in found.rows}
+    assert rows["fills"]["error"] is None
+    assert 'empty_cells="fill"' in rows["refuses"]["error"]

@@ -22,6 +22,7 @@ from imvc.insight._view_columns import (
     group_moments,
     looks_like_counts,
     row_lengths,
+    without_empty_cells,
 )
 from imvc.views import IncompleteViews, JoinReport, as_views
 
@@ -164,7 +165,9 @@ def inspect(Xs: Any, *, mask: Any = None) -> Inspection:
 
     Notes
     -----
-    A few passes over the data by blocks of rows; no pair of features is compared.
+    A few passes over the data by blocks of rows; no pair of features is compared. Empty
+    cells (NaN in a row that has numbers) are counted, and taken as the means of their
+    columns in the other figures.
 
     Examples
     --------
@@ -175,7 +178,7 @@ def inspect(Xs: Any, *, mask: Any = None) -> Inspection:
     >>> found.n_complete, found.warnings
     (100, ())
     """
-    views = as_views(Xs, mask)
+    views, empty = without_empty_cells(as_views(Xs, mask, missing_values="keep"))
     overlap = views.mask.T.astype(np.int64) @ views.mask
     found = [_summarise(views, v) for v in range(views.n_views)]
     summaries = tuple(summary for summary, _ in found)
@@ -196,7 +199,15 @@ def inspect(Xs: Any, *, mask: Any = None) -> Inspection:
             *feature_warnings(summaries),
             *length_warnings(summaries),
         ),
+        columns=tuple(_column(views, *cells) for cells in empty),
     )
+
+
+def _column(views: IncompleteViews, v: int, j: int, n_empty: int) -> ColumnSummary:
+    """A column with empty cells."""
+    n_rows = len(views.rows(v))
+    name = feature_name(views, v, j)
+    return ColumnSummary(views.names[v], name, "number", "numbers", n_empty, n_rows)
 
 
 def _summarise(views: IncompleteViews, v: int) -> tuple[ViewSummary, np.ndarray]:

@@ -5,13 +5,14 @@ exists; a sparse view is never made dense.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from imvc.kernels._anchor_graph import inverse
+from imvc.kernels._cell_moments import CellMoments
 from imvc.kernels._distances import block_slices
 from imvc.views import IncompleteViews
 
@@ -64,6 +65,35 @@ def blocks(views: IncompleteViews, v: int) -> Iterator[tuple[np.ndarray, Any]]:
         width = -(-X_v.nnz // max(1, X_v.shape[0]))
     for part in block_slices(len(rows), width):
         yield rows[part], views.take(v, rows[part]).astype(np.float64, copy=False)
+
+
+def without_empty_cells(
+    views: IncompleteViews,
+) -> tuple[IncompleteViews, list[tuple[int, int, int]]]:
+    """Views with column means in their empty cells; view, column and count of those.
+
+    The means of the other cells; a column without any number becomes zeros.
+    """
+    if not views.empty_cells:
+        return views, []
+    arrays, positions, found = [], [], []
+    for v in range(views.n_views):
+        seen, X = views.mask[:, v], views.observed(v)
+        X = X.copy() if sp.issparse(X) else X.astype(np.float64)
+        moments = CellMoments.of(X)
+        mean = np.where(moments.count > 0, moments.mean, 0.0)
+        n_empty = X.shape[0] - moments.count
+        found += [(v, int(j), int(n_empty[j])) for j in np.flatnonzero(n_empty)]
+        if sp.issparse(X):
+            X.data = np.where(np.isnan(X.data), mean[X.indices], X.data)
+        else:
+            X = np.where(np.isnan(X), mean, X)
+        arrays.append(X)
+        positions.append(np.where(seen, np.cumsum(seen) - 1, -1))
+    filled = replace(
+        views, arrays=tuple(arrays), positions=tuple(positions), empty_cells=False
+    )
+    return filled, found
 
 
 def column_ranges(views: IncompleteViews, v: int) -> ColumnRanges:

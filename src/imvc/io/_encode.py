@@ -156,11 +156,6 @@ def _unread(code: ColumnCode, n: int, first: str) -> str:
     )
 
 
-def is_mixed(codes: Sequence[ColumnCode]) -> bool:
-    """Whether any column that gives features is something else than numbers."""
-    return any(code.is_used and code.kind != "number" for code in codes)
-
-
 def balance(
     values: np.ndarray, codes: Sequence[ColumnCode], owner: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -91,7 +91,10 @@ def compare(
     if not (random_state is None or isinstance(random_state, int | np.integer)):
         random_state = draw_seed(check_random_state(random_state))
     estimators = _estimators(methods, n_clusters, params or {}, random_state)
-    views = as_views(Xs, mask)
+    # Empty cells are an error of the methods that do not fill them, not of the others.
+    asked = [e.get_params().get("empty_cells") for e in estimators.values()]
+    fills = any(way in ("fill", "mean") for way in asked)
+    views = as_views(Xs, mask, missing_values="keep" if fills else "error")
     score = None if y is None else partial(score_all, _aligned_classes(y, views))
     return _fit_all(estimators, views, score, callback)
 
