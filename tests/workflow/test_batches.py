@@ -68,6 +68,15 @@ def test_without_a_batch_effect_plain_clusters_come_back(seed):
     assert not found.confounded
 
 
+def test_clusters_that_do_not_follow_the_batch_are_never_in_doubt(seed):
+    # Noise: two fits have little in common, but not because of the batches.
+    rng = np.random.default_rng(seed)
+    Xs = [rng.normal(size=(150, 6)), rng.normal(size=(150, 5))]
+    found = adjust_batches(kmeans(), Xs, np.arange(150) % 2)
+    assert abs(found.leakage_before) < 0.1
+    assert not found.confounded
+
+
 def test_a_view_without_batch_effects_is_left_nearly_alone(seed):
     Xs, _, y, site, _ = shifted(seed)
     clean = shifted(seed, shift=0.0)[0]

@@ -14,6 +14,8 @@ from imvc.views import IncompleteViews, as_views
 from imvc.workflow._batch_effects import BatchEffects, refuse_sparse
 from imvc.workflow._batch_search import BatchSearch
 
+FOLLOWS = 0.1  # adjusted mutual information of clusters that follow a column
+
 
 @dataclass(frozen=True, eq=False)
 class Adjustment:
@@ -38,8 +40,8 @@ class Adjustment:
     reason : str, optional
         Why nothing was removed.
     confounded : bool
-        Nothing was removed, but other clusters would have come of it: batches and
-        clusters cannot be told apart.
+        Nothing was removed, though the clusters follow the batches and others would
+        have come of it: the two cannot be told apart.
     model : estimator, optional
         Fitted on the adjusted views, with the attribute ``batch_effects_``.
     """
@@ -156,7 +158,11 @@ def find_adjustment(
         },
     )
     if refusal is not None:
-        return Adjustment(nothing, views, 0, before, before, {}, {}, *refusal)
+        # Fits differ by chance too; only clusters that follow batches are in doubt.
+        doubtful = refusal.confounded and before > FOLLOWS
+        return Adjustment(
+            nothing, views, 0, before, before, {}, {}, refusal.reason, doubtful
+        )
     effects = replace(nothing, views=dict(zip(views.names, best.effects)))
     parts = search.two_way(best.labels)
     return Adjustment(

@@ -10,11 +10,10 @@ import numpy as np
 from imvc.metrics import column_leakage
 from imvc.metrics._batch_labels import batch_codes
 from imvc.views import IncompleteViews
-from imvc.workflow._adjust import Adjustment, find_adjustment
+from imvc.workflow._adjust import FOLLOWS, Adjustment, find_adjustment
 from imvc.workflow._batch_effects import BatchEffects
 from imvc.workflow._stages import Stages
 
-_FOLLOWS = 0.1  # adjusted mutual information of clusters that follow a column
 _CHANCE = 0.01  # p value from which on it may be chance
 _SHOWN = 8  # names of columns or batches in a text
 
@@ -122,7 +121,7 @@ class BatchFindings:
         """What follows a batch, or could not be told from it."""
         found: list[str] = []
         done = self.adjustment
-        if done is not None and done.confounded and done.leakage_before > _FOLLOWS:
+        if done is not None and done.confounded:
             column = done.effects.column
             found.append(
                 f"clusters and {column} cannot be told apart, and --adjust {column} "
@@ -150,7 +149,7 @@ def leakage_warning(column: str, ami: float, p: float, adjusted: bool) -> str | 
     adjusted : bool
         Whether the clusters are adjusted for the column already.
     """
-    if not (ami > _FOLLOWS and p < _CHANCE):
+    if not (ami > FOLLOWS and p < _CHANCE):
         return None
     measured = f"(adjusted mutual information {ami:.2f}, p = {p:.3g})"
     if adjusted:
