@@ -106,7 +106,7 @@ def test_a_killed_run_goes_on_with_the_same_command(study):
     )
     assert again.returncode == 0, again.stderr
     assert "going on with the run that was interrupted" in again.stderr
-    assert "finished: survey, seeds, anchors." in again.stderr
+    assert "finished: survey, empty cells, seeds, anchors." in again.stderr
     names = sorted(file.name for file in (study / "out").iterdir())
     assert names == sorted(file.name for file in (study / "whole").iterdir())
     for name in ("labels.parquet", "embedding.parquet"):
@@ -128,15 +128,25 @@ def test_bad_rows_are_an_input_error_that_names_file_block_and_row(study, capsys
     )
 
 
+def test_empty_cells_are_filled_and_an_error_when_asked_for(study, capsys):
+    X = np.load("a.npy")
+    mask = np.load("mask.npy")
+    row = int(np.flatnonzero(mask[:, 0])[5])
+    X[row, 1] = np.nan
+    np.save("a.npy", X)
+    assert main([*ARRAYS, "-o", "refused", "--empty-cells", "error", "-q"]) == 2
+    assert "partly NaN" in capsys.readouterr().err
+    assert main([*ARRAYS, "-o", "filled", "-q"]) == 0
+
+
 @pytest.mark.parametrize(
     "option",
     [
-        ["--empty-cells", "mean"],
         ["--log1p", "a"],
         ["--scale", "standard"],
         ["--top-variance", "3"],
         ["--metadata", "known.csv"],
-        ["--non-numeric", "onehot"],
+        ["--non-numeric", "drop"],
         ["--transpose", "a"],
         ["--layer", "counts"],
         ["--refits", "2"],

@@ -310,6 +310,7 @@ class BlockOptions:
             names=_names_of(inputs.name, files),
             id_columns=_id_columns(inputs.id, files, inputs.name),
             mask=self.mask,
+            empty_cells=inputs.empty_cells,
             memory_budget=self.memory_budget,
             result_format=self.result_format,
             work_dir=self.work_dir,

@@ -39,7 +39,7 @@ _BESIDE_FROM = {
 _ONLY_OUT_OF_CORE = {"memory_budget", "mask", "work_dir", "result_format"}
 _NOT_OUT_OF_CORE = {
     *("match_ids", "id_map", "rows", "sheet", "drop", "keep", "as_", "ordinal"),
-    *("non_numeric", "empty_cells", "log1p", "scale", "top_variance", "transpose"),
+    *("non_numeric", "log1p", "scale", "top_variance", "transpose"),
     *("layer", "metadata", "survival", "batch", "adjust", "refits"),
 }
 

@@ -273,7 +273,8 @@ def _cluster_by_blocks(
     stages: Stages,
 ) -> ClusterRun:
     """The same as far as it goes without all samples in memory."""
-    model.set_params(memory_budget=files.memory_budget, verbose=files.verbose)
+    own = ("memory_budget", "verbose", "empty_cells")
+    model.set_params(**{name: getattr(files, name) for name in own})
     work, resumed = None, []
     if files.work_dir is not None:
         work = UnfinishedRun(Path(files.work_dir))

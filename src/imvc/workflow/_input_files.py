@@ -148,6 +148,9 @@ class BlockFiles:
     mask : path-like, optional
         A ``.npy`` or zarr array of shape (n_samples, n_views), False where a sample
         is missing in a view.
+    empty_cells : {"fill", "mean", "error"}
+        What to do about cells without a number in rows that have some; filling them
+        takes one more pass over the files.
     memory_budget : int or str, default="1GiB"
         Memory of the whole fit, apart from the labels.
     result_format : {"parquet", "zarr", "npy", "csv"}
@@ -163,6 +166,7 @@ class BlockFiles:
     names: Sequence[str] | None = None
     id_columns: str | Mapping[str, str] | None = None
     mask: str | os.PathLike[str] | None = None
+    empty_cells: str = "fill"
     memory_budget: int | str = "1GiB"
     result_format: str = "parquet"
     work_dir: str | os.PathLike[str] | None = None
@@ -183,7 +187,7 @@ class BlockFiles:
                 f"method {method!r} needs all samples in memory; out of core there are "
                 f"{' and '.join(able)}."
             )
-        for name in ("memory_budget", "work_dir", "verbose"):
+        for name in ("memory_budget", "work_dir", "verbose", "empty_cells"):
             if name in parameters:
                 option = name.replace("_", "-")
                 raise ValueError(
@@ -262,6 +266,7 @@ class BlockFiles:
                 "names": self.names,
                 "id_columns": self.id_columns,
                 "mask": None if self.mask is None else os.fspath(self.mask),
+                "empty_cells": self.empty_cells,
                 "memory_budget": self.memory_budget,
                 "result_format": self.result_format,
             }

@@ -53,7 +53,7 @@ def run_warnings(
         *_no_structure(run),
         *_doubts(run),
         *_leakage(run),
-        *batches,
+        *map(_capital, batches),
         *reading,
         *shared,
         *_of_fit(run, fit),
@@ -140,8 +140,13 @@ def _of_fit(run: "ClusterRun", texts: Sequence[str]) -> Iterator[str]:
     reason = getattr(run.model, "evidence_reason_", None)
     for text in texts:
         if not (reason and reason in text):
-            starts_with_a_word = text.partition(" ")[0].isalpha()
-            yield text[:1].upper() + text[1:] if starts_with_a_word else text
+            yield _capital(text)
+
+
+def _capital(text: str) -> str:
+    """A sentence with a capital letter, unless it starts with a name of code."""
+    starts_with_a_word = text.partition(" ")[0].isalpha()
+    return text[:1].upper() + text[1:] if starts_with_a_word else text
 
 
 def _share(share: float) -> str:
