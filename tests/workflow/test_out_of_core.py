@@ -243,7 +243,7 @@ def test_bad_rows_are_named_and_finished_stages_are_kept(arrays, tmp_path):
     with pytest.raises(
         BlockError, match=f"b.npy, block .*, row {row}: partly NaN"
     ) as e:
-        run(arrays, tmp_path / "out")
+        run(replace(arrays, empty_cells="error"), tmp_path / "out")
     assert "Finished stages are kept in" in str(e.value)
     assert (tmp_path / "out" / ".imvc-work" / "survey.state").exists()
 

@@ -23,7 +23,11 @@ def check_rows(X, wanted, strict, place, way_out, columns=None, keep=False):
     missing = n_nan == X.shape[1]
     for bad, what, remedy in (
         (n_inf > 0, "infinite", "replace it"),
-        ((n_nan > 0) & ~missing, "partly NaN", 'pass empty_cells="fill"'),
+        (
+            (n_nan > 0) & ~missing,
+            "partly NaN",
+            'pass empty_cells="fill" (--empty-cells fill)',
+        ),
     ):
         if bad.any() and not (keep and what == "partly NaN"):
             row = int(np.flatnonzero(bad)[0])

@@ -240,6 +240,7 @@ class BlockFiles:
                 None if self.mask is None else os.fspath(self.mask),
                 memory_budget=block_budget(self.memory_budget, model.n_jobs),
                 work_dir=model.work_dir,
+                missing_values="error" if self.empty_cells == "error" else "keep",
             )
 
     def _columns(self, names, paths) -> list[str | None]:
