@@ -39,7 +39,7 @@ ROOMS = {
 CORE = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 ARROW_MODULES = {
     *("_arrow_columns", "_arrow_files", "_table_columns", "_text", "_wide"),
-    *("_cells", "_columns", "_dates", "_encode", "_numbers", "_text_kinds"),
+    *("_cells", "_classify", "_dates", "_encode", "_numbers", "_text_kinds"),
 }
 MODULES = sorted(ROOT.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))

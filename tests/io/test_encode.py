@@ -11,8 +11,8 @@ pa = pytest.importorskip("pyarrow")
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from imvc.io._columns import ColumnCode, classify  # noqa: E402
-from imvc.io._encode import (  # noqa: E402
+from imvc.io.columns._classify import ColumnCode, classify  # noqa: E402
+from imvc.io.columns._encode import (  # noqa: E402
     balance,
     encode,
     metadata_values,

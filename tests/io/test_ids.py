@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc.io import InputError
-from imvc.io._ids import (
+from imvc.io.ids._choose import (
     FileColumns,
     IdCandidate,
     choose_ids,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc.io import InputError
-from imvc.io._match_ids import apply_id_map, find_matches, loose_key, read_id_map
+from imvc.io.ids._match import apply_id_map, find_matches, loose_key, read_id_map
 
 
 def texts(values):

@@ -7,7 +7,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from imvc.io._columns import classify  # noqa: E402
+from imvc.io.columns._classify import classify  # noqa: E402
 
 
 def code_of(values, **options):

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from imvc.io._errors import input_error, shown
-from imvc.io._id_columns import IdCandidate, counts_rows
-from imvc.io._id_names import is_index_name
+from imvc.io.ids._candidates import IdCandidate, counts_rows
+from imvc.io.ids._names import is_index_name
 
 
 @dataclass

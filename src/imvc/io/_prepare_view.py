@@ -48,7 +48,7 @@ class ViewPreparation:
         """How the columns of a table are read; numbers unless the view is mixed."""
         if self.codes:
             return self.codes
-        from imvc.io._columns import ColumnCode
+        from imvc.io.columns._classify import ColumnCode
 
         return [ColumnCode(name, "number", "as in the fit") for name in self.features]
 
@@ -154,7 +154,7 @@ def _balanced(
     X: np.ndarray, table: FileTable, owner: tuple[int, ...], notes: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Centres and scales by which no kind of column of a mixed table rules others."""
-    from imvc.io._encode import balance
+    from imvc.io.columns._encode import balance
 
     kinds = [table.codes[j].kind for j in dict.fromkeys(owner)]
     listing = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
@@ -410,7 +410,7 @@ def view_from_dict(d: Mapping[str, Any]) -> ViewPreparation:
         raise ValueError(f"fill does not fit the {len(features)} features")
     codes: tuple[Any, ...] = ()
     if d["codes"]:
-        from imvc.io._columns import ColumnCode
+        from imvc.io.columns._classify import ColumnCode
 
         codes = tuple(ColumnCode.from_dict(code) for code in d["codes"])
     owner = tuple(int(j) for j in d["owner"])

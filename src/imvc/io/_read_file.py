@@ -11,7 +11,6 @@ import numpy as np
 
 from imvc.io._anndata import read_h5ad, read_h5mu
 from imvc.io._checked_table import check_table, id_strings, transposed
-from imvc.io._column_options import ColumnOptions
 from imvc.io._errors import input_error, need, reading, shown
 from imvc.io._file_bytes import PACKED, check_path, magic
 from imvc.io._file_table import (
@@ -22,12 +21,13 @@ from imvc.io._file_table import (
     split_sheet,
 )
 from imvc.io._guarded import check_guarded
-from imvc.io._ids import BY_ROW, FileColumns, IdCandidate, IdChoice, choose_ids
 from imvc.io._matlab import read_matlab
 from imvc.io._matrix_market import read_mtx
 from imvc.io._npy import read_npy
 from imvc.io._npz import read_npz
 from imvc.io._prepare_view import ViewPreparation
+from imvc.io.columns._options import ColumnOptions
+from imvc.io.ids._choose import BY_ROW, FileColumns, IdCandidate, IdChoice, choose_ids
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
 # Tables with typed columns, which pyarrow reads, and readers of matrices.

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._column_options import ColumnOptions
 from imvc.io._file_table import FileTable, Request, file_of
-from imvc.io._ids import choose_ids
 from imvc.io._join_tables import (
     check_overlap,
     gather_metadata,
@@ -17,7 +15,6 @@ from imvc.io._join_tables import (
     join_tables,
     settle_ids,
 )
-from imvc.io._match_ids import apply_id_map, find_matches, read_id_map
 from imvc.io._match_views import match_views
 from imvc.io._prepare import FittedPreparation, Preparation
 from imvc.io._read_file import (
@@ -30,6 +27,9 @@ from imvc.io._read_file import (
     read_raw,
 )
 from imvc.io._stack import stack_files
+from imvc.io.columns._options import ColumnOptions
+from imvc.io.ids._choose import choose_ids
+from imvc.io.ids._match import apply_id_map, find_matches, read_id_map
 from imvc.views import IncompleteViews, ViewSchema, as_views
 
 _Path = str | os.PathLike[str]

@@ -21,13 +21,13 @@ from imvc.io._arrow_columns import (
     is_numeric,
 )
 from imvc.io._checked_table import check_ids, check_table, refuse_repeats
-from imvc.io._columns import ColumnCode, classify
 from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS
-from imvc.io._encode import encode, metadata_values
 from imvc.io._errors import input_error
 from imvc.io._file_table import FileTable
-from imvc.io._id_names import is_index_name, is_nameless
-from imvc.io._ids import IdChoice
+from imvc.io.columns._classify import ColumnCode, classify
+from imvc.io.columns._encode import encode, metadata_values
+from imvc.io.ids._choose import IdChoice
+from imvc.io.ids._names import is_index_name, is_nameless
 
 NEARLY_EMPTY = 0.95  # share of empty cells beyond which a column says nothing
 _HARDLY_REPEATS = 0.9  # share of different values

@@ -18,9 +18,9 @@ from imvc.io._encoding import Text, as_utf8, as_western, single_tabs
 from imvc.io._errors import input_error, reading
 from imvc.io._file_bytes import load_bytes
 from imvc.io._file_table import Request
-from imvc.io._id_names import is_index_name
 from imvc.io._table_columns import numbers_in_text
 from imvc.io._wide import MANY_COLUMNS, read_wide
+from imvc.io.ids._names import is_index_name
 
 _BLOCK = 2**20
 _MAY_BE_IDS = 20  # columns that are kept as they are written

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from imvc.io._dialect import is_number
-from imvc.io._id_columns import FileColumns, IdCandidate, is_padded
-from imvc.io._id_names import (
+from imvc.io.ids._candidates import FileColumns, IdCandidate, is_padded
+from imvc.io.ids._loose_key import loose_keys
+from imvc.io.ids._names import (
     is_index_name,
     is_nameless,
     is_row_index_name,
     plain_name,
 )
-from imvc.io._loose_key import loose_keys
 
 _MOST_CANDIDATES = 20
 # Ids with a few repeats are ids; the check of repeated ids will say so.

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from imvc.io._cells import Cells, level_key
-from imvc.io._dates import DATE_FORMATS
-from imvc.io._scales import find_scale, truth_words
+from imvc.io.columns._cells import Cells, level_key
+from imvc.io.columns._dates import DATE_FORMATS
+from imvc.io.columns._scales import find_scale, truth_words
 
 KINDS = ("number", "yes-no", "category", "ordinal", "date", "metadata", "left out")
 USED = KINDS[:5]

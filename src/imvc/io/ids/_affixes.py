@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from imvc.io._loose_key import BREAKS, ONE_BREAK, loose_key
+from imvc.io.ids._loose_key import BREAKS, ONE_BREAK, loose_key
 
 _MOST_PARTS = 3
 _SAMPLE = 1000

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from imvc.io._arrow_columns import is_numeric
-from imvc.io._cells import Cells
-from imvc.io._column_code import NOT_A_LEVEL, ColumnCode
-from imvc.io._dates import days_of_arrow, is_date, read_days_of_fit
 from imvc.io._errors import shown
-from imvc.io._numbers import read_numbers
+from imvc.io.columns._cells import Cells
+from imvc.io.columns._code import NOT_A_LEVEL, ColumnCode
+from imvc.io.columns._dates import days_of_arrow, is_date, read_days_of_fit
+from imvc.io.columns._numbers import read_numbers
 
 _LEAST_FREQUENCY = 0.01
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from imvc.io._cells import Cells, level_key
-from imvc.io._column_code import EMPTY, NOT_A_LEVEL, ColumnCode
-from imvc.io._dates import find_date_format, read_days_of_fit
-from imvc.io._numbers import Numbers, may_be_number, read_numbers
-from imvc.io._scales import find_scale, no_comes_first, truth_words
+from imvc.io.columns._cells import Cells, level_key
+from imvc.io.columns._code import EMPTY, NOT_A_LEVEL, ColumnCode
+from imvc.io.columns._dates import find_date_format, read_days_of_fit
+from imvc.io.columns._numbers import Numbers, may_be_number, read_numbers
+from imvc.io.columns._scales import find_scale, no_comes_first, truth_words
 
 NEARLY_ALL = 0.9
 _MOST = 0.5

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from imvc.io._arrow_columns import as_text, is_nested, is_numeric
-from imvc.io._asked_kinds import ASKED_KINDS, as_asked
-from imvc.io._cells import Cells, level_key
-from imvc.io._column_code import KINDS, ColumnCode
-from imvc.io._dates import ISO, days_of_arrow, is_date
 from imvc.io._errors import listed
-from imvc.io._text_kinds import TextColumn
+from imvc.io.columns._asked_kinds import ASKED_KINDS, as_asked
+from imvc.io.columns._cells import Cells, level_key
+from imvc.io.columns._code import KINDS, ColumnCode
+from imvc.io.columns._dates import ISO, days_of_arrow, is_date
+from imvc.io.columns._text_kinds import TextColumn
 
 __all__ = ["KINDS", "ColumnCode", "classify"]
 

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from imvc.io._errors import InputError, input_error, shown
-from imvc.io._id_columns import (
+from imvc.io.ids._candidates import (
     BY_ROW,
     FileColumns,
     IdCandidate,
     counts_rows,
     is_distinct,
 )
-from imvc.io._id_contest import best_columns
-from imvc.io._id_names import is_index_name, is_nameless, is_row_index_name
+from imvc.io.ids._contest import best_columns
+from imvc.io.ids._names import is_index_name, is_nameless, is_row_index_name
 
 __all__ = [
     "BY_ROW",

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from imvc.io._column_code import NOT_A_LEVEL, ColumnCode
-from imvc.io._dates import find_date_format, read_days_of_fit
 from imvc.io._errors import shown
-from imvc.io._numbers import read_numbers
-from imvc.io._text_kinds import TextColumn
+from imvc.io.columns._code import NOT_A_LEVEL, ColumnCode
+from imvc.io.columns._dates import find_date_format, read_days_of_fit
+from imvc.io.columns._numbers import read_numbers
+from imvc.io.columns._text_kinds import TextColumn
 
 ASKED_KINDS = ("number", "category", "ordinal", "date", "metadata")
 _MOST = 0.5  # of the cells must be what is asked for; the others are taken as empty

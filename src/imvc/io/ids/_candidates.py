@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from imvc.io._id_names import is_counter_name, is_row_index_name
+from imvc.io.ids._names import is_counter_name, is_row_index_name
 
 BY_ROW = "@row"
 # In a short table, numbers of any meaning may happen to be 1, 2, 3.

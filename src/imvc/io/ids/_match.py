@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from imvc.io._affixes import Affix, take_off
-from imvc.io._id_map import apply_id_map, read_id_map
-from imvc.io._loose_key import LOOSE_STEPS, loose_key, loose_keys
+from imvc.io.ids._affixes import Affix, take_off
+from imvc.io.ids._id_map import apply_id_map, read_id_map
+from imvc.io.ids._loose_key import LOOSE_STEPS, loose_key, loose_keys
 
 __all__ = ["Matches", "apply_id_map", "find_matches", "loose_key", "read_id_map"]
 
