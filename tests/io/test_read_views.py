@@ -486,3 +486,32 @@ def test_files_can_be_fitted_and_predicted_from(tmp_path):
     assert model.sample_ids_.tolist() == ids
     again = read_views(paths[1], like=files.preparation)
     assert len(model.predict(again.views)) == 60
+
+
+def write_h5ad(path, n=12, d=3, names=None):
+    anndata = pytest.importorskip("anndata")
+    X = np.random.default_rng(d).normal(size=(n, d))
+    found = anndata.AnnData(X)
+    if names is not None:
+        found.obs_names = names
+    found.write_h5ad(path)
+    return path
+
+
+def test_cells_that_are_only_numbered_are_not_paired_by_position(tmp_path):
+    paths = [write_h5ad(tmp_path / f"{d}.h5ad", d=d) for d in (3, 4)]
+    with pytest.raises(InputError, match=r"only count rows .*by position.*--id @row"):
+        read_views(paths)
+    views = read_views(paths, id_columns="@row").views
+    assert views.mask.all()
+    named = [f"cell{i}" for i in range(12)]
+    again = [write_h5ad(tmp_path / f"n{d}.h5ad", d=d, names=named) for d in (3, 4)]
+    assert read_views(again).views.sample_ids.tolist() == named
+
+
+def test_the_tables_of_one_mudata_file_may_have_numbered_cells(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    mudata = pytest.importorskip("mudata")
+    mods = {f"m{d}": anndata.AnnData(np.ones((12, d))) for d in (3, 4)}
+    mudata.MuData(mods).write_h5mu(tmp_path / "all.h5mu")
+    assert read_views([tmp_path / "all.h5mu"]).views.mask.all()

@@ -8,9 +8,9 @@ file is an `InputError` that names it. Nothing is ever unpickled.
 
 Every format has a module of its own: `_text` (with `_encoding`, `_dialect` and, for
 thousands of columns, `_wide`), `_excel`, `_parquet`, `_arrow_files`, `_npy`, `_npz`,
-`_zarr`, `_anndata`, `_matlab`, `_matrix_market`. Which column holds the ids is in `ids`,
-what kind each column is in `columns`; with both, tables with typed columns become a
-`FileTable` in `_table_columns`. What can be read by blocks of rows also has a
+`_zarr`, `_anndata`, `_matlab`, `_matrix_market`. Which column holds the ids is decided
+in `ids`, what kind each column is in `columns`; with both, tables with typed columns
+become a `FileTable` in `_table_columns`. What can be read by blocks of rows also has a
 `RowReader`, which `_open_rows` finds for `imvc.scale`. Modules that work on Arrow
 tables import pyarrow and are themselves imported by `_read_file` once it is known to be
 there. Files that can crash their libraries are tried in another process first

@@ -57,15 +57,15 @@ def _counts_rows(table: FileTable) -> bool:
 
 def check_overlap(
     tables: Sequence[FileTable], *, strict: bool, near_misses: str | None = None
-) -> tuple[list[str], list[str]]:
-    """Refuse files whose ids match no other file; notes and warnings about the rest.
+) -> list[str]:
+    """Refuse files whose ids match no other file; notes about the rest.
 
     All tables have ids, or none has. Unless `strict`, files may share no sample: new
     samples need not. `near_misses` says which ids would match if they were written the
     same way.
     """
     if len(tables) < 2 or tables[0].ids is None:
-        return [], []
+        return []
     ids = [set(table.ids.tolist()) for table in tables if table.ids is not None]
     features = [set(table.features) for table in tables]
     rest = [[ids[u] for u in range(len(ids)) if u != v] for v in range(len(ids))]
@@ -79,15 +79,27 @@ def check_overlap(
         raise _no_overlap(tables, alone[0], features, near_misses)
     if alone:
         names = ", ".join(tables[v].source for v in alone)
-        return [f"{names}: no sample is in another file"], []
-    if all(_counts_rows(table) for table in tables):
-        sources = ", ".join(table.source for table in tables)
-        return [], [
-            f"The ids of {sources} only count rows, so rows were paired by their "
-            f"position: check that they are the same samples in the same order, or "
-            f"name the columns of ids with --id."
-        ]
-    return [], []
+        return [f"{names}: no sample is in another file"]
+    _refuse_counted_rows(tables)
+    return []
+
+
+def _refuse_counted_rows(tables: Sequence[FileTable]) -> None:
+    """Matrices of different files whose ids only count rows would match by position.
+
+    Of a table somebody named the column, or it would have been refused before.
+    """
+    files = {table.source.partition("::")[0] for table in tables}
+    bare = [table for table in tables if table.id_column is None]
+    if len(files) > 1 and bare and all(map(_counts_rows, tables)):
+        assert bare[0].ids is not None
+        raise input_error(
+            bare[0].source,
+            f"its ids only count rows ({shown(bare[0].ids[:3].tolist())}, ...), so "
+            "they would be paired with those of the other files by position; give the "
+            "samples names in all files, or pass --id @row (id_columns='@row') if "
+            "rows are the same samples in the same order.",
+        )
 
 
 def _refuse_wrong_way_round(table: FileTable, matching: set[str], shared: int) -> None:

@@ -198,8 +198,10 @@ def _transposed(raw: Raw, id_column: str | None) -> FileTable:
 def id_columns_of(raw: Raw, given: str | None, hint: str | None = None) -> FileColumns:
     """What may hold the ids of a file; `given` must be one of its columns."""
     if isinstance(raw, FileTable):
-        ids = () if raw.ids is None else (obs_names(raw.ids),)
-        return FileColumns(raw.source, ids, tabular=False)
+        # A matrix has its ids beside it or none; they were chosen when it was written.
+        known = () if raw.ids is None else (obs_names(raw.ids),)
+        chosen = BY_ROW if given == BY_ROW or not known else known[0].name
+        return FileColumns(raw.source, known, chosen, tabular=False)
     from imvc.io._arrow_columns import id_candidates
 
     if given is None and hint in raw.names:
@@ -220,7 +222,8 @@ def id_columns_of(raw: Raw, given: str | None, hint: str | None = None) -> FileC
 def as_table(raw: Raw, ids: IdChoice, options: ColumnOptions) -> FileTable:
     """The view that a file holds, its columns coded."""
     if isinstance(raw, FileTable):
-        return _chosen_features(raw, options)
+        own = raw if ids.column is not None else replace(raw, ids=None)
+        return _chosen_features(own, options)
     from imvc.io._table_columns import table_from_columns
 
     raw.notes.append(ids.note)
@@ -233,7 +236,8 @@ def as_table_of_fit(raw: Raw, ids: IdChoice, view: ViewPreparation) -> FileTable
     """The view that a file of new samples holds, coded as in the fit."""
     view.check_columns(raw.source, column_names(raw))
     if isinstance(raw, FileTable):
-        return replace(raw, name=view.name)
+        own_ids = raw.ids if ids.column is not None else None
+        return replace(raw, name=view.name, ids=own_ids)
     from imvc.io._table_columns import table_like_fit
 
     raw.notes.append(ids.note)

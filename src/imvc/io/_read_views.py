@@ -147,9 +147,8 @@ def read_views(
     described = None if metadata is None else _Metadata(metadata, tables, guard)
     tables, told, warned = _matched(tables, described, match_ids, id_map)
     near_misses = warned[0] if warned else None
-    more, doubts = check_overlap(tables, strict=like is None, near_misses=near_misses)
-    notes += told + more
-    warned += doubts
+    notes += told
+    notes += check_overlap(tables, strict=like is None, near_misses=near_misses)
     if like is None:
         fitted = FittedPreparation.fit(tables, preparation)
         prepared = fitted.apply_to_training(tables)
