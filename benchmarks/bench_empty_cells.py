@@ -1,6 +1,7 @@
 """Do filled cells cluster as well as complete ones, and what do they cost?
 
     python benchmarks/bench_empty_cells.py quality    four sets, 5, 20 and 50 % of cells
+    python benchmarks/bench_empty_cells.py mixed      a clinical table of all kinds
     python benchmarks/bench_empty_cells.py speed      a hundred thousand samples
 
 Half of the samples lack views; of the views that they have, cells are emptied at
@@ -10,7 +11,11 @@ like any other, and columns are standardised for the model of the cells only.
 """
 
 import argparse
+import csv
+import tempfile
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -18,6 +23,7 @@ from sklearn.datasets import load_breast_cancer
 from common import available, dataset, seconds, table
 from imvc import AnchorBridge
 from imvc.datasets import make_views, random_mask
+from imvc.io import Preparation, read_views
 from imvc.metrics import score_all
 
 SETS = ["Prokaryotic", "WebKB", "digits"]
@@ -102,6 +108,77 @@ def bench_quality(names, n_seeds):
     print("\n" + table([*header, "filling, s", "rest of the fit, s"], rows))
 
 
+def mixed_tables():
+    """Breast cancer as clinics write it: a third of the columns yes/no or stages.
+
+    Three tables by view, of columns of objects: numbers; size classes by quartile,
+    as ordered words; and yes or no, by the median.
+    """
+    Xs, y, _ = clinical()
+    names = load_breast_cancer().feature_names.reshape(3, 10)
+    found = []
+    for X, own in zip(Xs, names):
+        table = {}
+        for j, name in enumerate(own):
+            if j % 3 == 0:
+                places = np.searchsorted(np.quantile(X[:, j], [1 / 3, 2 / 3]), X[:, j])
+                table[name] = np.array(["low", "medium", "high"], dtype=object)[places]
+            elif j % 3 == 1:
+                high = (X[:, j] > np.median(X[:, j])).astype(int)
+                table[name] = np.array(["no", "yes"], dtype=object)[high]
+            else:
+                table[name] = X[:, j].astype(object)
+        found.append(table)
+    return found, y
+
+
+def write_tables(folder, found, mask, share, rng):
+    """CSV files of the observed rows with a share of their cells empty."""
+    paths = []
+    for v, columns in enumerate(found):
+        empty = rng.random((len(mask), len(columns))) < share
+        empty[empty.all(axis=1)] = False
+        paths.append(folder / f"view{v}.csv")
+        with open(paths[-1], "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["patient", *columns])
+            for i in np.flatnonzero(mask[:, v]):
+                cells = [c[i] for c in columns.values()]
+                row = ["" if gone else cell for cell, gone in zip(cells, empty[i])]
+                writer.writerow([f"p{i:03d}", *row])
+    return paths
+
+
+def bench_mixed(n_seeds):
+    """Mixed tables from files: fill in the form of factor analysis of mixed data."""
+    found, y = mixed_tables()
+    rows = []
+    for share in (0.0, *SHARES):
+        results = {}
+        for seed in range(n_seeds):
+            mask = random_mask(len(y), 3, INCOMPLETE, random_state=seed)
+            with tempfile.TemporaryDirectory() as folder:
+                rng = np.random.default_rng(100 + seed)
+                paths = write_tables(Path(folder), found, mask, share, rng)
+                for how in ("fill", "mean"):
+                    read = partial(read_views, paths, preparation=Preparation(how))
+                    time, files = seconds(read)
+                    order = [int(i[1:]) for i in files.views.sample_ids]
+                    labels = AnchorBridge(2, random_state=seed).fit_predict(files.views)
+                    scores = score_all(y[order], labels)
+                    own = [100 * scores["acc"], 100 * scores["nmi"], time]
+                    results.setdefault(how, []).append(own)
+        fill, mean = (np.mean(results[how], axis=0) for how in ("fill", "mean"))
+        rows.append([f"{100 * share:.0f} %", f"{fill[0]:.1f} / {fill[1]:.1f}"])
+        rows[-1] += [
+            f"{mean[0]:.1f} / {mean[1]:.1f}",
+            f"{fill[2]:.2f}",
+            f"{mean[2]:.2f}",
+        ]
+    header = ["empty", "fill", "mean", "reading with fill, s", "with means, s"]
+    print(table(header, rows))
+
+
 def bench_speed(n):
     rows = []
     for dims in ((32, 32, 32), (256, 256, 256)):
@@ -118,7 +195,7 @@ def bench_speed(n):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=["quality", "speed"])
+    parser.add_argument("part", choices=["quality", "mixed", "speed"])
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--n", type=int, default=100_000)
@@ -126,6 +203,8 @@ def main():
     warnings.simplefilter("ignore")
     if options.part == "speed":
         bench_speed(options.n)
+    elif options.part == "mixed":
+        bench_mixed(options.seeds)
     else:
         bench_quality(options.sets, options.seeds)
 
