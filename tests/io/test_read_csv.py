@@ -528,3 +528,16 @@ def test_kinds_that_are_not_read_come_with_a_remedy(write, name, problem):
 
 def test_text_with_an_unknown_ending_is_read(write):
     assert only(write(BASIC, "view.table")).features == ("a", "b")
+
+
+def test_row_names_of_r_are_ids_although_another_column_is_called_like_them(write):
+    lines = [f"TCGA-{i:02d} n{99 - i} {i * i}" for i in range(12)]
+    table = only(write("\n".join(["name value", *lines, ""])))
+    assert table.ids[:2].tolist() == ["TCGA-00", "TCGA-01"]
+
+
+def test_row_numbers_of_r_are_no_ids_while_another_column_could_be(write):
+    lines = [f"{i} n{99 - i} {i * i}" for i in range(1, 13)]
+    table = only(write("\n".join(["name value", *lines, ""])))
+    assert table.ids[:2].tolist() == ["n98", "n97"]
+    assert table.features == ("value",)

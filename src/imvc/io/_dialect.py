@@ -42,6 +42,7 @@ class Dialect:
     first_line: int  # number of the line of the first row, from 1
     notes: tuple[str, ...]  # what is worth telling
     zero_led: tuple[int, ...] = ()  # columns with numbers such as 007
+    row_names: bool = False  # whether the first column is R's, which has no name
 
 
 def detect_dialect(
@@ -87,6 +88,7 @@ def detect_dialect(
         first_line=consumed + 1,
         notes=tuple(told),
         zero_led=_zero_led(body),
+        row_names=len(names) == len(records[0]) + 1,
     )
 
 

@@ -63,6 +63,7 @@ def parse_text(text: Text, file: Request, separator: str | None = None) -> Arrow
         source,
         file.name,
         [*text.notes, *dialect.notes],
+        index=names[0] if dialect.row_names else None,
         first=names[0],
         lines=line_of,
         decimal_comma=dialect.decimal == ",",
