@@ -398,3 +398,18 @@ def test_a_folder_taken_by_a_run_is_refused_to_another(planted, tmp_path):
 
 def _record(files):
     return json.loads(files["run.json"].read_text())
+
+
+def test_arrays_with_empty_cells_are_clustered_where_the_method_is_told_to_fill():
+    data = make_views(90, (5, 6), 3, separation=8, random_state=0)
+    Xs = [X.copy() for X in data.Xs]
+    Xs[0][3, 2] = Xs[1][7, 0] = np.nan
+    with pytest.raises(ValueError, match="partly NaN"):
+        cluster(Xs, n_clusters=3, n_refits=1)
+    run = cluster(Xs, n_clusters=3, n_refits=1, parameters={"empty_cells": "fill"})
+    assert adjusted_rand(data.y, run.labels) == 1
+    assert [(c.view, c.n_empty) for c in run.inspection.columns] == [
+        ("view0", 1),
+        ("view1", 1),
+    ]
+    run.to_report()

@@ -18,7 +18,7 @@ from imvc.insight import (
     inspect,
 )
 from imvc.io import FittedPreparation
-from imvc.views import IncompleteViews
+from imvc.views import IncompleteViews, as_views
 from imvc.workflow._batches import BatchColumns, BatchFindings
 from imvc.workflow._cluster_run import ClusterRun
 from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
@@ -64,7 +64,8 @@ def inspect_source(
     with stages.run("inspect"):
         found = inspect(loaded.views)
     warned = dict.fromkeys((*loaded.warnings, *found.warnings))
-    found = replace(found, warnings=tuple(warned), columns=loaded.columns)
+    columns = loaded.columns or found.columns
+    found = replace(found, warnings=tuple(warned), columns=columns)
     return found, loaded.notes
 
 
@@ -157,8 +158,12 @@ def cluster(
     if survival is not None:
         check_survival(survival, compared)
     asked = BatchColumns.asked(batch, adjust, known, views)
+    if adjust is not None:
+        as_views(views)  # effects are those of complete cells
     with stages.run("inspect"):
-        inspection = replace(inspect(views), columns=loaded.columns)
+        inspection = inspect(views)
+    if loaded.columns:
+        inspection = replace(inspection, columns=loaded.columns)
     cost = expected_cost(method, views, model.n_clusters)
     stages.say(forecast(method, views, cost, n_refits))
     check_cost(cost, stages, force=force)

@@ -147,7 +147,7 @@ def compare_methods(
     if isinstance(labels, str):
         labels = read_classes(labels)
     loaded = load_views(source, stages, fingerprint=False)
-    views = loaded.views
+    views = as_views(loaded.views)
     with stages.run("inspect"):
         warned = dict.fromkeys((*loaded.warnings, *inspect(views).warnings))
     score, n_labelled = None, None

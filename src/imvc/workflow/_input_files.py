@@ -307,7 +307,8 @@ def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> Load
     elif isinstance(source, ViewFiles):
         found = source
     else:
-        return LoadedViews(as_views(source))
+        # Empty cells are refused by estimators that do not fill them.
+        return LoadedViews(as_views(source, missing_values="keep"))
     return LoadedViews(
         views=found.views,
         preparation=found.preparation,
