@@ -29,8 +29,8 @@ from imvc.kernels._batch_effects import (
     two_way_means,
 )
 from imvc.metrics import adjusted_rand
-from imvc.views import IncompleteViews
-from imvc.workflow._batch_effects import subtract_effects, with_observed
+from imvc.views import IncompleteViews, with_observed
+from imvc.workflow._batch_effects import subtract_effects
 
 _SAME = 0.99  # adjusted Rand index of clusters that have come to rest
 _ALIKE = 0.9  # of clusters that tell the same story
