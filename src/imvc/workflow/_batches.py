@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from imvc.insight._associations import FOLLOWED
 from imvc.metrics import column_leakage
 from imvc.metrics._batch_labels import batch_codes
 from imvc.views import IncompleteViews
-from imvc.workflow._adjust import FOLLOWS, Adjustment, find_adjustment
+from imvc.workflow._adjust import Adjustment, find_adjustment
 from imvc.workflow._batch_effects import BatchEffects
 from imvc.workflow._stages import Stages
 
@@ -149,7 +150,7 @@ def leakage_warning(column: str, ami: float, p: float, adjusted: bool) -> str | 
     adjusted : bool
         Whether the clusters are adjusted for the column already.
     """
-    if not (ami > FOLLOWS and p < _CHANCE):
+    if not (ami > FOLLOWED and p < _CHANCE):
         return None
     measured = f"(adjusted mutual information {ami:.2f}, p = {p:.3g})"
     if adjusted:
