@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from imvc.insight._associations import FOLLOWED
+from imvc.insight._sentences import few
 from imvc.metrics import column_leakage
 from imvc.metrics._batch_labels import batch_codes
 from imvc.views import IncompleteViews
@@ -242,7 +243,4 @@ def _hint(given: str, metadata: Mapping[str, Any]) -> str:
 
 
 def _few(texts: Any) -> str:
-    """Some texts, and that there are more."""
-    found = list(texts)
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(found[:_SHOWN]) + more
+    return few(list(texts), _SHOWN)
