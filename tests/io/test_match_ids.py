@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc.io import InputError
-from imvc.io.ids._match import apply_id_map, find_matches, loose_key, read_id_map
+from imvc.io.ids._id_map import apply_id_map, read_id_map
+from imvc.io.ids._loose_key import loose_key
+from imvc.io.ids._match import find_matches
 
 
 def texts(values):

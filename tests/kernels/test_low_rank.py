@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from imvc.kernels import _low_rank
 from imvc.kernels._cell_moments import CellMoments
-from imvc.kernels._low_rank import LowRank, fill_rows, fit_low_rank
+from imvc.kernels._low_rank import fit_low_rank
+from imvc.kernels._ridge_fill import LowRank, fill_rows
 
 NAN = np.nan
 

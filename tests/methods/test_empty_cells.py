@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from imvc import DAIMC, RISE, AnchorBridge, ImputeKMeans, as_views, confidence, explain
 from imvc.datasets import make_views
-from imvc.kernels._low_rank import fill_rows
+from imvc.kernels._ridge_fill import fill_rows
 from imvc.methods._empty_cells import learn_fill_of_views, settled, view_moments
 from imvc.methods.persistence import load_model
 from imvc.metrics import adjusted_rand

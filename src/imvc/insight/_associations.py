@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _NAME = 22  # characters of a column's name in the table
 _BRIEF = ("name", "kind", "test", "effect", "p", "adjusted_p", "sentence", "follows")
-_FOLLOWED = 0.1  # less says little of the clusters, however sure it is
+FOLLOWED = 0.1  # less says little of the clusters, however sure it is
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class ColumnAssociation:
         """Whether clusters follow a column of few values; None for other columns."""
         if self.leakage is None or self.leakage_p is None:
             return None
-        follow = self.leakage_p < ALPHA and self.leakage > _FOLLOWED
+        follow = self.leakage_p < ALPHA and self.leakage > FOLLOWED
         return (
             f"Clusters {'follow' if follow else 'do not follow'} {self.name} (adjusted "
             f"mutual information {max(self.leakage, 0.0):.2f}, permutation "

@@ -14,19 +14,18 @@ mind: where they split or join classes it hardly tells right from wrong (AnchorB
 Prokaryotic 0.54; on Caltech101-7, looked at afterwards, 0.58, guarded 0.45).
 """
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import clone
 
 from imvc.insight._fitted import (
     check_same_samples,
     cluster_centers,
     clustering_space,
+    labels_of_copy,
     model_views,
 )
 from imvc.kernels._distances import block_slices, squared_distances
@@ -170,20 +169,9 @@ def _other_seeds(model: Any, count: int) -> list[int]:
 
 def refit_labels(model: Any, views: IncompleteViews, seed: int) -> np.ndarray:
     """Labels of a fresh fit with another seed, into as many clusters as were found."""
-    again = clone(model)
-    options = {
-        "random_state": seed,
-        # The number that the model settled for, not the candidates it chose from.
-        "n_clusters": getattr(model, "n_clusters_", None) or model.n_clusters,
-        "stability": False,
-        "callback": None,
-        "verbose": 0,
-    }
-    known = again.get_params(deep=False)
-    again.set_params(**{k: v for k, v in options.items() if k in known})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the first fit said all of it
-        return np.asarray(again.fit(views).labels_)
+    # The number that the model settled for, not the candidates it chose from.
+    n_clusters = getattr(model, "n_clusters_", None) or model.n_clusters
+    return labels_of_copy(model, views, random_state=seed, n_clusters=n_clusters)
 
 
 def _same_cluster(labels: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -1,8 +1,10 @@
 """What a fitted model says about the samples it was fitted on."""
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from imvc.views import IncompleteViews, as_views
@@ -36,6 +38,17 @@ def check_same_samples(model: Any, views: IncompleteViews, remedy: str) -> None:
             f"Xs has the id {given[i]!r} at row {i}, the {name} was fitted with "
             f"{fitted[i]!r} there; {remedy}."
         )
+
+
+def labels_of_copy(model: Any, views: IncompleteViews, **options: Any) -> np.ndarray:
+    """Labels of a fresh fit by a silent copy, with those options that it takes."""
+    again = clone(model)
+    options |= {"stability": False, "callback": None, "verbose": 0}
+    known = again.get_params(deep=False)
+    again.set_params(**{k: v for k, v in options.items() if k in known})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit that counts says all of it
+        return np.asarray(again.fit(views).labels_)
 
 
 def clustering_space(model: Any, Y: np.ndarray) -> np.ndarray:

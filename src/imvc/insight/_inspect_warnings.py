@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from imvc.insight._sentences import few
 from imvc.views import IncompleteViews
 
 if TYPE_CHECKING:
@@ -189,6 +190,4 @@ def _count(n: int, noun: str, many: str = "") -> str:
 
 
 def _some(names: Any) -> str:
-    """The first few names, and how many more there are."""
-    shown = ", ".join(str(name) for name in names[:_NAMED])
-    return shown + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return few([str(name) for name in names], _NAMED)

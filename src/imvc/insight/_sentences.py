@@ -29,6 +29,12 @@ def joined(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
 
 
+def few(texts: Sequence[str], most: int) -> str:
+    """The first of some texts, and how many more there are."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
 def left_out(n: int, what: str) -> str:
     """A sentence about `n` samples that lack `what`; nothing where there are none."""
     if n == 0:

@@ -12,7 +12,7 @@ on: benchmarks/RESULTS.md.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from numbers import Integral
 from typing import Any
@@ -24,7 +24,7 @@ from imvc._plain import plain
 from imvc.insight._confidence import refit_labels
 from imvc.insight._fitted import check_same_samples, model_views
 from imvc.metrics import adjusted_rand
-from imvc.views import IncompleteViews
+from imvc.views import IncompleteViews, with_observed
 
 # Found: better than shuffled data by the margin and some of the spread of both, half of
 # it with eight draws; or so stable that it is not called noise whatever shuffled data
@@ -245,12 +245,10 @@ def _agree(a: np.ndarray, b: np.ndarray) -> float:
 
 def shuffled(views: IncompleteViews, rng: Any) -> IncompleteViews:
     """The same views with every column shuffled over its observed rows."""
-    arrays, positions = [], []
-    for v in range(views.n_views):
-        seen = views.mask[:, v]
-        arrays.append(_shuffle_columns(views.observed(v), rng))
-        positions.append(np.where(seen, np.cumsum(seen) - 1, -1))
-    return replace(views, arrays=tuple(arrays), positions=tuple(positions))
+    every = range(views.n_views)
+    return with_observed(
+        views, [_shuffle_columns(views.observed(v), rng) for v in every]
+    )
 
 
 def _shuffle_columns(X: Any, rng: Any) -> Any:

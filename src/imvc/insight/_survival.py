@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import CensoredData, chi2, ecdf
 
 from imvc.insight._column_kinds import text_of
-from imvc.insight._sentences import joined, left_out, p_text, short_number
+from imvc.insight._sentences import few, joined, left_out, p_text, short_number
 
 _YES = {"1", "1.0", "true", "yes", "y", "dead", "deceased", "died", "death", "event"}
 _NO = {"0", "0.0", "false", "no", "n", "alive", "living", "censored"}
@@ -186,9 +186,7 @@ def _is_number(text: str) -> bool:
 
 def _listed(texts: Sequence[str | None]) -> str:
     different = list(dict.fromkeys(texts))
-    named = ", ".join(repr(text) for text in different[:_SHOWN])
-    rest = len(different) - _SHOWN
-    return f"{named} and {rest} more" if rest > 0 else named
+    return few([repr(text) for text in different], _SHOWN)
 
 
 def _marks(last: float) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from imvc.kernels._anchor_graph import inverse
 from imvc.kernels._cell_moments import CellMoments
 from imvc.kernels._distances import block_slices
-from imvc.views import IncompleteViews
+from imvc.views import IncompleteViews, with_observed
 
 # Counts: values looked at, and rows at least; how large and how skewed they are.
 _COUNT_VALUES, _LEAST_ROWS = 2_000_000, 50
@@ -76,9 +76,9 @@ def without_empty_cells(
     """
     if not views.empty_cells:
         return views, []
-    arrays, positions, found = [], [], []
+    arrays, found = [], []
     for v in range(views.n_views):
-        seen, X = views.mask[:, v], views.observed(v)
+        X = views.observed(v)
         X = X.copy() if sp.issparse(X) else X.astype(np.float64)
         moments = CellMoments.of(X)
         mean = np.where(moments.count > 0, moments.mean, 0.0)
@@ -89,11 +89,7 @@ def without_empty_cells(
         else:
             X = np.where(np.isnan(X), mean, X)
         arrays.append(X)
-        positions.append(np.where(seen, np.cumsum(seen) - 1, -1))
-    filled = replace(
-        views, arrays=tuple(arrays), positions=tuple(positions), empty_cells=False
-    )
-    return filled, found
+    return replace(with_observed(views, arrays), empty_cells=False), found
 
 
 def column_ranges(views: IncompleteViews, v: int) -> ColumnRanges:

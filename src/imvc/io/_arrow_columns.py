@@ -80,13 +80,11 @@ def id_candidates(columns: ArrowColumns) -> tuple[IdCandidate, ...]:
         if is_nested(column.type) or not _may_be_ids(columns, name, column):
             continue
         text = id_text(column)
-        known = pc.filter(text, pc.not_equal(text, ""))
-        whole = pc.all(pc.match_substring_regex(known, r"^[-+]?\d+$")).as_py()
         found.append(
             IdCandidate(
                 name,
                 text.to_numpy(),
-                whole=bool(whole),
+                whole=are_whole(known_texts(text)),
                 first=name == columns.first,
                 declared=name == columns.index,
             )
@@ -116,6 +114,16 @@ def id_text(column: Any) -> Any:
     if pc.all(pc.match_substring_regex(text, r"^-?\d+\.0+$")).as_py():
         text = pc.replace_substring_regex(text, r"\.0+$", "")
     return text
+
+
+def known_texts(text: Any) -> Any:
+    """Those of the texts that are not empty."""
+    return pc.filter(text, pc.not_equal(text, ""))
+
+
+def are_whole(known: Any) -> bool:
+    """Whether all texts are whole numbers."""
+    return bool(pc.all(pc.match_substring_regex(known, r"^[-+]?\d+$")).as_py())
 
 
 def drop_blank_rows(columns: ArrowColumns, id_column: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 # Files of several sheets, each of which may be a table.
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 ALL_SHEETS = "all"
+NEARLY_EMPTY = 0.95  # share of empty cells beyond which a column says nothing
 
 
 def split_sheet(source: str | os.PathLike[str]) -> tuple[Path, str | None]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from imvc.io._errors import InputError, input_error, need, shown
 from imvc.io._file_table import FileTable
+from imvc.io.ids._candidates import is_range
 from imvc.views import IncompleteViews, Table, assemble_views
 from imvc.views import join_tables as join_frames
 
@@ -45,14 +46,8 @@ def settle_ids(tables: list[FileTable]) -> tuple[list[FileTable], list[str]]:
 
 
 def _counts_rows(table: FileTable) -> bool:
-    """Ids that are nothing but 0, 1, 2, ..., as pandas writes them."""
     assert table.ids is not None
-    first = str(table.ids[0])
-    if first not in ("0", "1"):
-        return False
-    start = int(first)
-    counted = np.arange(start, start + table.n_rows).astype(str)
-    return bool((table.ids.astype(str) == counted).all())
+    return is_range(table.ids)
 
 
 def check_overlap(

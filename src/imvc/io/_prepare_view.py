@@ -12,14 +12,14 @@ import scipy.sparse as sp
 from imvc._plain import plain
 from imvc.io._checked_table import first_cell
 from imvc.io._errors import input_error, listed, shown
-from imvc.io._file_table import FileTable
+from imvc.io._file_table import NEARLY_EMPTY, FileTable
 from imvc.kernels._cell_moments import CellMoments
 from imvc.kernels._low_rank import fit_low_rank
 from imvc.kernels._ridge_fill import LowRank, fill_rows
 from imvc.views import count_nonfinite
 
 _BLOCK_BYTES = 8 * 2**20
-NEARLY_EMPTY, MOSTLY_EMPTY = 0.95, 0.5  # shares of empty cells in a column
+_MOSTLY_EMPTY = 0.5  # share of empty cells of a column to warn of
 _LISTED = 12  # columns of plain numbers that are listed one by one
 _MOST_ABSENT = 0.5  # share of columns that new samples may lack
 
@@ -48,7 +48,7 @@ class ViewPreparation:
         """How the columns of a table are read; numbers unless the view is mixed."""
         if self.codes:
             return self.codes
-        from imvc.io.columns._classify import ColumnCode
+        from imvc.io.columns._code import ColumnCode
 
         return [ColumnCode(name, "number", "as in the fit") for name in self.features]
 
@@ -188,10 +188,8 @@ def _learn_fill(
 
 
 def _most_variable(
-    columns: np.ndarray, variance: np.ndarray, top: int | None, notes: list[str]
+    columns: np.ndarray, variance: np.ndarray, top: int, notes: list[str]
 ) -> np.ndarray:
-    if top is None:
-        return columns
     if top >= len(columns):
         notes.append(f"top variance {top}: all {len(columns)} columns kept")
         return columns
@@ -338,7 +336,7 @@ def _fill_holes(
         f"filled {cells} empty cells in {len(partly)} rows {how}; most in "
         f"{listed(most, len(shares))}"
     )
-    mostly = [name for name, share in shares.items() if share > MOSTLY_EMPTY]
+    mostly = [name for name, share in shares.items() if share > _MOSTLY_EMPTY]
     return fill_rows(X, view.fill), mostly
 
 
@@ -410,7 +408,7 @@ def view_from_dict(d: Mapping[str, Any]) -> ViewPreparation:
         raise ValueError(f"fill does not fit the {len(features)} features")
     codes: tuple[Any, ...] = ()
     if d["codes"]:
-        from imvc.io.columns._classify import ColumnCode
+        from imvc.io.columns._code import ColumnCode
 
         codes = tuple(ColumnCode.from_dict(code) for code in d["codes"])
     owner = tuple(int(j) for j in d["owner"])

@@ -27,7 +27,8 @@ from imvc.io._npy import read_npy
 from imvc.io._npz import read_npz
 from imvc.io._prepare_view import ViewPreparation
 from imvc.io.columns._options import ColumnOptions
-from imvc.io.ids._choose import BY_ROW, FileColumns, IdCandidate, IdChoice, choose_ids
+from imvc.io.ids._candidates import BY_ROW, FileColumns, IdCandidate
+from imvc.io.ids._choose import IdChoice, choose_ids
 
 _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
 # Tables with typed columns, which pyarrow reads, and readers of matrices.

@@ -29,7 +29,8 @@ from imvc.io._read_file import (
 from imvc.io._stack import stack_files
 from imvc.io.columns._options import ColumnOptions
 from imvc.io.ids._choose import choose_ids
-from imvc.io.ids._match import apply_id_map, find_matches, read_id_map
+from imvc.io.ids._id_map import apply_id_map, read_id_map
+from imvc.io.ids._match import find_matches
 from imvc.views import IncompleteViews, ViewSchema, as_views
 
 _Path = str | os.PathLike[str]
@@ -330,7 +331,7 @@ class _OptionsByFile:
                 part,
                 name,
                 id_column=self._id_of(j) if file_of(part).is_file() else None,
-                id_hint=self._id_column_of_fit(j, name),
+                id_hint=self._id_column_of_fit(name),
                 block=len(self.parts[j]) == 1,
                 **how,
             )
@@ -339,7 +340,7 @@ class _OptionsByFile:
         found = [read_raw(request, transpose) for request in requests]
         return found[0] if len(found) == 1 else [stack_files(found, name)]
 
-    def _id_column_of_fit(self, j: int, name: str) -> str | None:
+    def _id_column_of_fit(self, name: str) -> str | None:
         if self.like is None:
             return None
         by_name = {view.name: view.id_column for view in self.like.views}

@@ -14,24 +14,25 @@ import pyarrow.compute as pc
 
 from imvc.io._arrow_columns import (
     ArrowColumns,
+    are_whole,
     drop_blank_rows,
     id_text,
     is_blank,
     is_nested,
     is_numeric,
+    known_texts,
 )
 from imvc.io._checked_table import check_ids, check_table, refuse_repeats
 from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS
 from imvc.io._errors import input_error
-from imvc.io._file_table import FileTable
-from imvc.io.columns._classify import ColumnCode, classify
+from imvc.io._file_table import NEARLY_EMPTY, FileTable
+from imvc.io.columns._classify import classify
+from imvc.io.columns._code import ColumnCode
 from imvc.io.columns._encode import encode, metadata_values
 from imvc.io.ids._choose import IdChoice
 from imvc.io.ids._names import is_index_name, is_nameless
 
-NEARLY_EMPTY = 0.95  # share of empty cells beyond which a column says nothing
 _HARDLY_REPEATS = 0.9  # share of different values
-_UNUSED = ("metadata", "left out")
 
 
 def table_from_columns(
@@ -67,7 +68,7 @@ def table_like_fit(
     """
     ids, table = _take_ids(columns, choice.column)
     there = set(columns.names)
-    used = [c for c in codes if c.kind not in _UNUSED and c.name in there]
+    used = [c for c in codes if c.is_used and c.name in there]
     result = _encoded(columns, table, used, choice.column, ids)
     known = {code.name for code in codes} | set(choice.counters)
     rest = [name for name in table.column_names if name not in known]
@@ -110,11 +111,9 @@ def _identifiers(table: Any) -> list[str]:
     for name, column in zip(table.column_names, table.columns):
         if is_nested(column.type) or is_nameless(name) or not is_index_name(name):
             continue
-        text = id_text(column)
-        known = pc.filter(text, pc.not_equal(text, ""))
-        whole = pc.all(pc.match_substring_regex(known, r"^[-+]?\d+$")).as_py()
+        known = known_texts(id_text(column))
         distinct = pc.count_distinct(known).as_py()
-        if whole and distinct >= _HARDLY_REPEATS * max(1, len(known)):
+        if are_whole(known) and distinct >= _HARDLY_REPEATS * max(1, len(known)):
             found.append(name)
     return found
 
@@ -164,7 +163,7 @@ def _encoded(
     is_fit: bool = False,
 ) -> FileTable:
     """The columns that are used as numbers: those of the table, then of its block."""
-    used = [j for j, code in enumerate(codes) if code.kind not in _UNUSED]
+    used = [j for j, code in enumerate(codes) if code.is_used]
     own = [j for j in used if codes[j].name in set(table.column_names)]
     plain = all(
         codes[j].kind == "number" and is_numeric(table.column(codes[j].name).type)

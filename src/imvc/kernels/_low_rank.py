@@ -32,11 +32,8 @@ from imvc.kernels._ridge_fill import (
     LowRank,
     RidgeFill,
     by_holes,
-    fill_rows,
     standard_rows,
 )
-
-__all__ = ["LowRank", "fill_rows", "fit_low_rank"]
 
 RANKS = (0, 1, 2, 3, 5, 8, 12, 20)
 _MOST_PASSES = 30

@@ -11,8 +11,8 @@ from operator import add
 import numpy as np
 
 from imvc.kernels._cell_moments import CellMoments
-from imvc.kernels._low_rank import LowRank, fit_low_rank
-from imvc.kernels._ridge_fill import PARTS
+from imvc.kernels._low_rank import fit_low_rank
+from imvc.kernels._ridge_fill import PARTS, LowRank
 from imvc.scale import CellFill, ThreadRunner, ViewsSource, map_observed
 
 _MOST_ROWS, _FEWEST_ROWS = 10_000, 2_000  # samples to learn from

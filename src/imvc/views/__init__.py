@@ -13,6 +13,7 @@ from imvc.views._container import (
     group_patterns,
     read_only,
     stack_samples,
+    with_observed,
 )
 from imvc.views._frames import (
     JoinReport,
@@ -47,4 +48,5 @@ __all__ = [
     "read_only",
     "read_table",
     "stack_samples",
+    "with_observed",
 ]

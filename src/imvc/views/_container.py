@@ -286,23 +286,31 @@ def stack_samples(parts: Sequence[IncompleteViews]) -> IncompleteViews:
     Only observed rows are copied.
     """
     first, mask = parts[0], np.concatenate([part.mask for part in parts])
-    arrays, positions = [], []
+    arrays = []
     for v in range(first.n_views):
         blocks = [part.observed(v) for part in parts]
         sparse = any(sp.issparse(block) for block in blocks)
         arrays.append(
             sp.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
         )
-        position = np.cumsum(mask[:, v]) - 1
-        positions.append(np.where(mask[:, v], position, -1))
     ids = [part.sample_ids for part in parts if part.sample_ids is not None]
     return replace(
         first,
         arrays=tuple(arrays),
         mask=mask,
-        positions=tuple(positions),
+        positions=_one_after_another(mask),
         sample_ids=np.concatenate(ids) if len(ids) == len(parts) else None,
     )
+
+
+def with_observed(views: IncompleteViews, rows: Sequence[Any]) -> IncompleteViews:
+    """The same samples with other numbers, given the observed rows of every view."""
+    return replace(views, arrays=tuple(rows), positions=_one_after_another(views.mask))
+
+
+def _one_after_another(mask: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Positions in arrays of nothing but the observed rows, -1 for the others."""
+    return tuple(np.where(seen, np.cumsum(seen) - 1, -1) for seen in mask.T)
 
 
 def group_patterns(mask: np.ndarray) -> tuple[Pattern, ...]:

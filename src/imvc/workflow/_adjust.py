@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from imvc.insight._associations import FOLLOWED
 from imvc.kernels._batch_effects import TwoWay
 from imvc.metrics._batch_labels import batch_codes, batch_leakage
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._batch_effects import BatchEffects, refuse_sparse
 from imvc.workflow._batch_search import BatchSearch
-
-FOLLOWS = 0.1  # adjusted mutual information of clusters that follow a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +158,7 @@ def find_adjustment(
     )
     if refusal is not None:
         # Fits differ by chance too; only clusters that follow batches are in doubt.
-        doubtful = refusal.confounded and before > FOLLOWS
+        doubtful = refusal.confounded and before > FOLLOWED
         return Adjustment(
             nothing, views, 0, before, before, {}, {}, refusal.reason, doubtful
         )

@@ -1,15 +1,15 @@
 """BatchEffects: what batches add to the views, kept with a model for new samples."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from imvc.metrics._batch_labels import batch_codes
-from imvc.views import IncompleteViews
+from imvc.views import IncompleteViews, with_observed
 
 _FORMAT_VERSION = 1
 
@@ -154,10 +154,3 @@ def refuse_sparse(views: IncompleteViews) -> None:
                 f"dense; leave out --adjust (adjust_batches), or give the view as a "
                 f"dense table if it fits into memory."
             )
-
-
-def with_observed(views: IncompleteViews, rows: Sequence[Any]) -> IncompleteViews:
-    """The same samples with other numbers, given the observed rows of every view."""
-    seen = views.mask.T
-    positions = (np.where(own, np.cumsum(own) - 1, -1) for own in seen)
-    return replace(views, arrays=tuple(rows), positions=tuple(positions))

@@ -13,15 +13,14 @@ so clearly, and be more than what the method finds in noise of the same covarian
 where clusters and batches coincide, nothing tells one from the other.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
+from imvc.insight._fitted import labels_of_copy
 from imvc.kernels._batch_effects import (
     TwoWay,
     middle_effects,
@@ -29,8 +28,8 @@ from imvc.kernels._batch_effects import (
     two_way_means,
 )
 from imvc.metrics import adjusted_rand
-from imvc.views import IncompleteViews
-from imvc.workflow._batch_effects import subtract_effects, with_observed
+from imvc.views import IncompleteViews, with_observed
+from imvc.workflow._batch_effects import subtract_effects
 
 _SAME = 0.99  # adjusted Rand index of clusters that have come to rest
 _ALIKE = 0.9  # of clusters that tell the same story
@@ -81,18 +80,8 @@ class BatchSearch:
 
     def fit(self, views: IncompleteViews, n_clusters: Any = None) -> np.ndarray:
         """Clusters of views by a copy of the estimator, which keeps its peace."""
-        model = clone(self.estimator)
-        options = {
-            "n_clusters": self.n_clusters if n_clusters is None else n_clusters,
-            "stability": False,
-            "callback": None,
-            "verbose": 0,
-        }
-        taken = model.get_params(deep=False)
-        model.set_params(**{k: v for k, v in options.items() if k in taken})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the last fit says all of it
-            labels = np.asarray(model.fit(views).labels_)
+        k = self.n_clusters if n_clusters is None else n_clusters
+        labels = labels_of_copy(self.estimator, views, n_clusters=k)
         self.n_fits += 1
         if self.tell is not None:
             self.tell(self.n_fits)

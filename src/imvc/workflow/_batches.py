@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from imvc.insight._associations import FOLLOWED
+from imvc.insight._sentences import few
 from imvc.metrics import column_leakage
 from imvc.metrics._batch_labels import batch_codes
 from imvc.views import IncompleteViews
-from imvc.workflow._adjust import FOLLOWS, Adjustment, find_adjustment
+from imvc.workflow._adjust import Adjustment, find_adjustment
 from imvc.workflow._batch_effects import BatchEffects
 from imvc.workflow._stages import Stages
 
@@ -149,7 +151,7 @@ def leakage_warning(column: str, ami: float, p: float, adjusted: bool) -> str | 
     adjusted : bool
         Whether the clusters are adjusted for the column already.
     """
-    if not (ami > FOLLOWS and p < _CHANCE):
+    if not (ami > FOLLOWED and p < _CHANCE):
         return None
     measured = f"(adjusted mutual information {ami:.2f}, p = {p:.3g})"
     if adjusted:
@@ -241,7 +243,4 @@ def _hint(given: str, metadata: Mapping[str, Any]) -> str:
 
 
 def _few(texts: Any) -> str:
-    """Some texts, and that there are more."""
-    found = list(texts)
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(found[:_SHOWN]) + more
+    return few(list(texts), _SHOWN)

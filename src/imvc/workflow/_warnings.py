@@ -7,7 +7,8 @@ import numpy as np
 
 from imvc.insight._explain import leakage_warning
 from imvc.insight._inspect_warnings import coverage_warnings
-from imvc.report.cluster_page._cluster_words import mean_stability, percent
+from imvc.insight._sentences import percent
+from imvc.report.cluster_page._cluster_words import mean_stability
 from imvc.views import IncompleteViews
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _doubts(run: "ClusterRun") -> Iterator[str]:
             yield (
                 f"The clusters are not stable: when the method was run again with "
                 f"other random starts, a sample stayed in its cluster in only "
-                f"{_share(stability)} of the runs on average. Do not rely on single "
+                f"{percent(stability)} of the runs on average. Do not rely on single "
                 f"assignments; fewer clusters (-k) may be more stable, and --refits 8 "
                 f"tells it more surely."
             )
@@ -103,7 +104,7 @@ def _doubts(run: "ClusterRun") -> Iterator[str]:
         flagged = float(np.mean(run.confidence.low))
         if flagged > _MANY_FLAGGED:
             yield (
-                f"{_share(flagged)} of the samples are flagged as uncertain "
+                f"{percent(flagged)} of the samples are flagged as uncertain "
                 f"(low_confidence in labels.csv). The groups may overlap, or there may "
                 f"be fewer of them (-k)."
             )
@@ -117,7 +118,7 @@ def _doubts(run: "ClusterRun") -> Iterator[str]:
 
 
 def _doubtful(doubtful: dict[int, float], total: int) -> str:
-    shares = ", ".join(f"{_share(s)} of cluster {c}" for c, s in doubtful.items())
+    shares = ", ".join(f"{percent(s)} of cluster {c}" for c, s in doubtful.items())
     are, come = ("is", "comes") if len(doubtful) == 1 else ("are", "come")
     return (
         f"{len(doubtful)} of {total} clusters {are} doubtful: only {shares} {come} "
@@ -147,7 +148,3 @@ def _capital(text: str) -> str:
     """A sentence with a capital letter, unless it starts with a name of code."""
     starts_with_a_word = text.partition(" ")[0].isalpha()
     return text[:1].upper() + text[1:] if starts_with_a_word else text
-
-
-def _share(share: float) -> str:
-    return percent(share).replace("\u00a0", " ")  # for terminals and searches

@@ -10,7 +10,6 @@ from imvc.io.columns._dates import find_date_format, read_days_of_fit
 from imvc.io.columns._numbers import read_numbers
 from imvc.io.columns._text_kinds import TextColumn
 
-ASKED_KINDS = ("number", "category", "ordinal", "date", "metadata")
 _MOST = 0.5  # of the cells must be what is asked for; the others are taken as empty
 
 

@@ -10,15 +10,13 @@ import pyarrow.compute as pc
 
 from imvc.io._arrow_columns import as_text, is_nested, is_numeric
 from imvc.io._errors import listed
-from imvc.io.columns._asked_kinds import ASKED_KINDS, as_asked
+from imvc.io._file_table import NEARLY_EMPTY
+from imvc.io.columns._asked_kinds import as_asked
 from imvc.io.columns._cells import Cells, level_key
-from imvc.io.columns._code import KINDS, ColumnCode
+from imvc.io.columns._code import ColumnCode
 from imvc.io.columns._dates import ISO, days_of_arrow, is_date
 from imvc.io.columns._text_kinds import TextColumn
 
-__all__ = ["KINDS", "ColumnCode", "classify"]
-
-_NEARLY_EMPTY = 0.95
 _SHOWN = 5
 _NOTES = {
     "left out": "left out as features: {}",
@@ -88,7 +86,7 @@ def classify(
     ValueError
         If a column cannot be what was asked for, or holds text and `text="error"`.
     """
-    _check_request(kinds, ordinals, text)
+    _check_request(kinds, ordinals)
     if present is not None:
         table = table.filter(pa.array(present, pa.bool_()))
     drop, counters = frozenset(drop), frozenset(counters)
@@ -128,15 +126,9 @@ def _is_text(code: ColumnCode, column: Any) -> bool:
 
 
 def _check_request(
-    kinds: Mapping[str, str], ordinals: Mapping[str, Sequence[str]], text: str
+    kinds: Mapping[str, str], ordinals: Mapping[str, Sequence[str]]
 ) -> None:
-    if text not in ("use", "drop", "error"):
-        raise ValueError(f"text={text!r} must be 'use', 'drop' or 'error'.")
     for name, kind in kinds.items():
-        if kind not in ASKED_KINDS:
-            raise ValueError(
-                f"--as {name}={kind}: the kind must be one of {', '.join(ASKED_KINDS)}."
-            )
         if name in ordinals and kind != "ordinal":
             raise ValueError(
                 f"column {name!r} cannot be both --as {name}={kind} and --ordinal; "
@@ -255,7 +247,7 @@ def _unless_nearly_empty(
     code: ColumnCode, remarks: Remarks, n_rows: int
 ) -> tuple[ColumnCode, Remarks]:
     n_without = code.n_empty + code.n_odd
-    if code.kind == "left out" or n_without <= _NEARLY_EMPTY * n_rows:
+    if code.kind == "left out" or n_without <= NEARLY_EMPTY * n_rows:
         return code, remarks
     why = f"{100 * n_without // n_rows} % empty"
     return ColumnCode(code.name, "left out", why, n_empty=n_without), []

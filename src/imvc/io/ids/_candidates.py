@@ -71,7 +71,7 @@ def counts_rows(column: IdCandidate) -> bool:
     if not column.whole or len(column.values) == 0:
         return False
     may_be_short = column.declared or is_counter_name(column.name)
-    if (may_be_short or len(column.values) >= _MANY_ROWS) and _is_range(column.values):
+    if (may_be_short or len(column.values) >= _MANY_ROWS) and is_range(column.values):
         return True
     if not (column.first or column.declared) or not is_row_index_name(column.name):
         return False
@@ -89,7 +89,8 @@ def is_padded(texts: list[str]) -> bool:
     return any(map(_PADDED.fullmatch, texts))
 
 
-def _is_range(values: np.ndarray) -> bool:
+def is_range(values: np.ndarray) -> bool:
+    """Nothing but 0, 1, 2, ... or 1, 2, 3, ..., as pandas and R write row numbers."""
     n, start = len(values), {"0": 0, "1": 1}.get(values[0])
     if start is None or values[-1] != str(start + n - 1):
         return False

@@ -18,16 +18,6 @@ from imvc.io.ids._candidates import (
 from imvc.io.ids._contest import best_columns
 from imvc.io.ids._names import is_index_name, is_nameless, is_row_index_name
 
-__all__ = [
-    "BY_ROW",
-    "FileColumns",
-    "IdCandidate",
-    "IdChoice",
-    "choose_ids",
-    "is_index_name",
-    "is_nameless",
-]
-
 
 @dataclass(frozen=True)
 class IdChoice:

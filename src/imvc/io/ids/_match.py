@@ -8,10 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from imvc.io.ids._affixes import Affix, take_off
-from imvc.io.ids._id_map import apply_id_map, read_id_map
-from imvc.io.ids._loose_key import LOOSE_STEPS, loose_key, loose_keys
-
-__all__ = ["Matches", "apply_id_map", "find_matches", "loose_key", "read_id_map"]
+from imvc.io.ids._loose_key import LOOSE_STEPS, loose_keys
 
 _MANY = 100_000
 _Member = tuple[int, int]  # a file, and the place of an id in it

@@ -3,6 +3,8 @@
 import numpy as np
 
 from imvc.insight import Confidence
+from imvc.insight._sentences import few
+from imvc.insight._sentences import percent as plain_percent
 from imvc.report.cluster_page._cluster_report import ClusterReport
 from imvc.report.cluster_page._point_map import cut
 
@@ -17,14 +19,8 @@ def count(n: int, noun: str = "") -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage; what is not 0 or all of it does not look like it."""
-    if share != share:
-        return "–"
-    if 0 < share < 0.01:
-        return "less than 1\u00a0%"
-    if 0.99 < share < 1:
-        return "more than 99\u00a0%"
-    return f"{100 * share:.0f}\u00a0%"
+    """A share in per cent that no line breaks apart; a dash where it is unknown."""
+    return "–" if share != share else plain_percent(share).replace(" %", "\u00a0%")
 
 
 def sentence(reason: str) -> str:
@@ -50,13 +46,10 @@ def mean_stability(confidence: Confidence) -> float | None:
 
 def _data(report: ClusterReport) -> str:
     names = [cut(name, 40) for name in report.view_names]
-    listed = ", ".join(names[:_NAMED])
-    if len(names) > _NAMED:
-        listed += f" and {len(names) - _NAMED} more"
     lacking = report.n_incomplete
     opening = (
         f"{count(report.n_samples, 'sample')} were described by "
-        f"{count(len(names), 'view')} ({listed})."
+        f"{count(len(names), 'view')} ({few(names, _NAMED)})."
     )
     if not lacking:
         return f"{opening} Every sample has every view."

@@ -144,10 +144,14 @@ def survival_plot(survival: Survival, looks: Looks) -> str:
 
 def _steps(x: Sequence[float], y: Sequence[float]) -> str:
     """A path that keeps each height until the next place; one place more at the end."""
-    some = np.unique(np.linspace(0, len(y) - 1, min(len(y), _STEPS)).astype(int))
     parts = [f"M{x[0]:.1f} {y[0]:.1f}"]
-    parts += [f"H{x[i]:.1f}V{y[i]:.1f}" for i in some[1:].tolist()]
+    parts += [f"H{x[i]:.1f}V{y[i]:.1f}" for i in _thinned(len(y))[1:].tolist()]
     return "".join([*parts, f"H{x[-1]:.1f}"])
+
+
+def _thinned(n: int) -> np.ndarray:
+    """Places of so many of `n` steps as are drawn, the first and the last of them."""
+    return np.unique(np.linspace(0, n - 1, min(n, _STEPS)).astype(int))
 
 
 def _band(
@@ -157,9 +161,7 @@ def _band(
     known = np.flatnonzero(np.isfinite(curve.low) & np.isfinite(curve.high))
     if not len(known):
         return []
-    some = known[
-        np.unique(np.linspace(0, len(known) - 1, min(len(known), _STEPS)).astype(int))
-    ].tolist()
+    some = known[_thinned(len(known))].tolist()
     ends = [times[i] for i in some[1:]] + [times[some[-1] + 1]]
     upper = "".join(
         f"V{at_y(curve.high[i]):.1f}H{end:.1f}" for i, end in zip(some, ends)
