@@ -4,7 +4,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["aligned", "plain"]
+__all__ = ["aligned", "cut", "plain"]
+
+_TEXT = 100  # characters of an id or a value
 
 
 def aligned(
@@ -20,6 +22,12 @@ def aligned(
         for line in lines
     )
     return "\n".join(text.rstrip() for text in texts)
+
+
+def cut(text: object, width: int = _TEXT) -> str:
+    """`text` in at most `width` characters, with an ellipsis where it was cut."""
+    line = str(text)
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def plain(value: Any, otherwise: Callable[[Any], Any] | None = None) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from imvc._plain import cut
 from imvc.cli._printing import clock
 from imvc.cli._wrap import hanging
 
@@ -41,7 +42,7 @@ def progress_bar(title: str):
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(_cut(title), total=None)
+        task = bar.add_task(cut(title, _TITLE), total=None)
         yield lambda state: bar.update(task, total=state.runs, completed=state.done)
 
 
@@ -126,10 +127,6 @@ def _print(console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _cut(title: str) -> str:
-    return title if len(title) <= _TITLE else title[: _TITLE - 1] + "…"
-
-
 def _title(state) -> str:
     if state.total:
         return f"{state.stage} {state.done}/{state.total}"
@@ -149,7 +146,7 @@ class _StageBars:
             return
         if state.stage not in self._tasks:
             self._tasks[state.stage] = self._bar.add_task(
-                _cut(state.stage), total=state.total, state=state
+                cut(state.stage, _TITLE), total=state.total, state=state
             )
         task = self._tasks[state.stage]
         # A stage of unknown length is full when it is over.
@@ -157,7 +154,7 @@ class _StageBars:
         done = total if state.finished else state.done
         self._bar.update(
             task,
-            description=_cut(_title(state)),
+            description=cut(_title(state), _TITLE),
             total=total,
             completed=done,
             state=state,

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from imvc._plain import aligned, plain
+from imvc._plain import aligned, cut, plain
 from imvc.insight._sentences import p_text
 from imvc.insight._survival import ALPHA, Survival
 
@@ -170,7 +170,7 @@ class Associations:
                 effect = f"{column.effect:.2f} {column.strength}"
                 ps = (p_text(p, "").strip() for p in (column.p, column.adjusted_p))
                 told = [str(column.test), effect, *ps]
-            lines.append([_cut(column.name), *told])
+            lines.append([cut(column.name, _NAME), *told])
         table = aligned(lines, left=(0, 1, 2))
         return table if self.survival is None else f"{table}\n{self.survival.sentence}"
 
@@ -181,7 +181,3 @@ class Associations:
             f"<Associations: {len(self.columns)} columns, {len(tested)} tested, "
             f"{sum(p < ALPHA for p in tested)} differ{lasting}>"
         )
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"

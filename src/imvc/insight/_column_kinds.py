@@ -42,19 +42,22 @@ class KnownColumn:
         they are whole numbers, else by the alphabet.
     codes : ndarray of int, shape (n,)
         Level of every sample, -1 where unknown. Empty for numbers and dates.
-    n_known : int
     """
 
     kind: Kind
     values: np.ndarray
     levels: tuple[str, ...]
     codes: np.ndarray
-    n_known: int
 
     @property
     def known(self) -> np.ndarray:
         """True where the value is known, (n,)."""
         return ~np.isnan(self.values) if len(self.values) else self.codes >= 0
+
+    @property
+    def n_known(self) -> int:
+        """How many values are known."""
+        return int(self.known.sum())
 
 
 def read_column(values: Any) -> KnownColumn:
@@ -81,34 +84,31 @@ def _number_column(values: np.ndarray) -> KnownColumn:
     known = ~np.isnan(values)
     different = np.unique(values[known])
     if len(different) > 1 and not _few_whole(different.tolist()):
-        return KnownColumn(
-            "number", values, (), np.empty(0, np.int64), int(known.sum())
-        )
+        return KnownColumn("number", values, (), np.empty(0, np.int64))
     codes = np.where(known, np.searchsorted(different, values), -1)
     levels = tuple(str(text_of(number)) for number in different.tolist())
     kind: Kind = "category" if len(levels) > 1 else "constant"
-    return KnownColumn(kind, np.empty(0), levels, codes, int(known.sum()))
+    return KnownColumn(kind, np.empty(0), levels, codes)
 
 
 def _text_column(texts: list[str | None]) -> KnownColumn:
     counts = Counter(text for text in texts if text is not None)
-    n_known = sum(counts.values())
     numbers = _all(_number, counts)
     if len(counts) > 1 and numbers is None:
         days = _all(day_number, counts)
         if days is not None:
-            return _scale("date", texts, days, n_known)
+            return _scale("date", texts, days)
     if len(counts) > 1 and numbers is not None and not _few_whole(numbers.values()):
-        return _scale("number", texts, numbers, n_known)
+        return _scale("number", texts, numbers)
     levels = sorted(counts, key=None if numbers is None else numbers.__getitem__)
     place: dict[str | None, int] = {text: i for i, text in enumerate(levels)}
     codes = np.array([place.get(text, -1) for text in texts], np.int64)
     kind: Kind = "category"
     if len(counts) < 2:
         kind = "constant"
-    elif len(counts) > min(max(FEW, n_known / _REPEATS), _MOST):
+    elif len(counts) > min(max(FEW, counts.total() / _REPEATS), _MOST):
         kind = "text"
-    return KnownColumn(kind, np.empty(0), tuple(levels), codes, n_known)
+    return KnownColumn(kind, np.empty(0), tuple(levels), codes)
 
 
 def day_number(text: str) -> float:
@@ -128,10 +128,10 @@ def day_text(days: float) -> str:
 
 
 def _scale(
-    kind: Kind, texts: list[str | None], numbers: Mapping[str, float], n_known: int
+    kind: Kind, texts: list[str | None], numbers: Mapping[str, float]
 ) -> KnownColumn:
     known = [np.nan if text is None else numbers[text] for text in texts]
-    return KnownColumn(kind, np.array(known), (), np.empty(0, np.int64), n_known)
+    return KnownColumn(kind, np.array(known), (), np.empty(0, np.int64))
 
 
 def text_of(value: Any) -> str | None:

@@ -8,6 +8,7 @@ from scipy.special import gammaln
 from scipy.stats import chi2_contingency, kruskal, rankdata
 from scipy.stats.contingency import expected_freq
 
+from imvc._plain import cut
 from imvc.insight._associations import ColumnAssociation
 from imvc.insight._column_kinds import KnownColumn, day_text
 from imvc.insight._sentences import left_out, p_text, percent, short_number
@@ -159,8 +160,7 @@ def _most_unusual_share(
     spread = expected * np.outer(1 - sizes / n, 1 - totals / n)
     surplus = (table - expected) / np.sqrt(spread)
     c, level = np.unravel_index(surplus.argmax(), table.shape)
-    value = levels[level]
-    value = value if len(value) <= _VALUE else value[: _VALUE - 1] + "…"
+    value = cut(levels[level], _VALUE)
     return (
         f"cluster {base.clusters[c]} has {percent(table[c, level] / sizes[c])} "
         f"{value!r} where all samples have {percent(totals[level] / n)}"

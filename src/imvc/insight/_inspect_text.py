@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from imvc._plain import aligned
+from imvc._plain import cut as cut_off
 
 if TYPE_CHECKING:
     from imvc.insight._inspect import Inspection
@@ -23,7 +24,7 @@ _DOTS = 40  # views up to which dots are drawn
 def cut(name: str, width: int) -> str:
     """`name` on one line of at most `width` characters, with an ellipsis if cut."""
     name = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    return name if len(name) <= width else name[: width - 1] + "…"
+    return cut_off(name, width)
 
 
 def inspection_text(found: Inspection) -> str:

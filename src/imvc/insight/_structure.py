@@ -125,14 +125,9 @@ def structure(
     >>> structure(model, data.Xs, mask=data.mask, n_draws=4).found
     True
     """
-    for name, value, least in (
-        ("n_draws", n_draws, 4),
-        ("max_samples", max_samples, 4),
-    ):
-        if not isinstance(value, Integral) or value < least:
-            raise ValueError(
-                f"{name}={value!r} must be a whole number, {least} or more."
-            )
+    for name, value in (("n_draws", n_draws), ("max_samples", max_samples)):
+        if not isinstance(value, Integral) or value < 4:
+            raise ValueError(f"{name}={value!r} must be a whole number, 4 or more.")
     views = model_views(model, Xs, mask)
     check_same_samples(model, views, "pass the data of the fit")
     clusters = len(np.unique(model.labels_))

@@ -109,8 +109,9 @@ def read_views(
         A CSV, TSV or Parquet file with ids, whose columns describe the samples.
     match_ids : {"exact", "loose"}, default "exact"
         "loose" also joins ids that are the same but for leading zeros, case, spaces,
-        Unicode form, a trailing ``.0``, or what all ids of a file begin or end with,
-        where that is unambiguous. "exact" only warns of them.
+        the kind of punctuation, Unicode form, a trailing ``.0``, or what nearly all ids
+        of a file begin or end with, where that is unambiguous. "exact" only warns of
+        them.
     id_map : path-like, optional
         A table of two columns, old and new ids, by which ids are renamed first.
     transpose : bool, str or sequence of str, optional

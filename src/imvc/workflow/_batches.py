@@ -134,11 +134,6 @@ class BatchFindings:
             found += [] if text is None else [text]
         return tuple(found)
 
-    def tell(self, stages: Stages) -> None:
-        """Say to the user what was adjusted; warnings come with those of the run."""
-        for text in self.notes():
-            stages.say(text)
-
 
 def leakage_warning(column: str, ami: float, p: float, adjusted: bool) -> str | None:
     """A sentence where clusters follow a column of batches, with the remedy.

@@ -172,7 +172,8 @@ def cluster(
         views = adjustment.views
     warned = fit_model(model, views, stages, cost.seconds, asked.first)
     batches = BatchFindings.of(asked, model, adjustment)
-    batches.tell(stages)
+    for text in batches.notes():
+        stages.say(text)
     trust = judge(model, method, views, n_refits, stages)
     clustered = seek_structure(model, method, views, n_refits, stages)
     with stages.run("explain"):

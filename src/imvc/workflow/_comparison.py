@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
-from imvc._plain import aligned
+from imvc._plain import aligned, cut
 from imvc.methods import Cost
 from imvc.metrics import adjusted_rand
 
@@ -204,8 +204,7 @@ def _agreement_text(names: Sequence[str], agreement: np.ndarray) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return cut(" ".join(text.split()), width)
 
 
 def _number(value: float | None, form: str = ".3f") -> str:

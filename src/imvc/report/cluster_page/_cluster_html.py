@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
+from imvc._plain import cut
 from imvc.report._inline_svg import histogram, line_plot
 from imvc.report._jinja import TEMPLATES, template_environment
 from imvc.report.cluster_page._cluster_report import DOUBTFUL, ClusterReport
@@ -27,7 +28,7 @@ from imvc.report.cluster_page._cluster_words import (
     valley,
 )
 from imvc.report.cluster_page._meaning import heatmap, meaning, p_value
-from imvc.report.cluster_page._point_map import cut, point_data, script_json
+from imvc.report.cluster_page._point_map import point_data, script_json
 
 _LOWEST = 20  # least certain samples that are listed
 _BINS = 20

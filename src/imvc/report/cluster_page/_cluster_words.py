@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from imvc._plain import cut
 from imvc.insight import Confidence
 from imvc.insight._sentences import few
 from imvc.insight._sentences import percent as plain_percent
 from imvc.report.cluster_page._cluster_report import ClusterReport
-from imvc.report.cluster_page._point_map import cut
 
 _NAMED = 8  # views named in the summary
 CLEAR, FLAT = 0.5, 1.0  # valleys up to the first are clear, from the second on none

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from imvc._plain import cut
 from imvc.insight import ColumnAssociation, Survival
 from imvc.insight._column_kinds import day_text
 from imvc.insight._sentences import p_text
@@ -18,7 +19,6 @@ from imvc.report.cluster_page._meaning_svg import (
     share_bars,
     survival_plot,
 )
-from imvc.report.cluster_page._point_map import cut
 
 _OPEN = 12  # cards that are open
 _DRAWN = 60  # cards at all; the table lists every column

@@ -5,6 +5,7 @@ from html import escape
 
 import numpy as np
 
+from imvc._plain import cut
 from imvc.insight import ColumnAssociation, Survival, SurvivalCurve
 from imvc.report._inline_svg import (
     BOTTOM,
@@ -19,7 +20,6 @@ from imvc.report._inline_svg import (
     ticks,
 )
 from imvc.report.cluster_page._cluster_words import percent
-from imvc.report.cluster_page._point_map import cut
 
 Looks = Mapping[int, tuple[int, int]]
 

@@ -10,6 +10,7 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
+from imvc._plain import cut
 from imvc.insight._column_kinds import read_column
 from imvc.report.cluster_page._cluster_report import ClusterReport
 
@@ -19,15 +20,8 @@ _NEIGHBOURS = 3
 _FEWEST = 10  # points below which neighbours tell nothing that principal axes do not
 _WIDTH = 50  # principal coordinates that neighbours are sought in
 _GRID = 9_999  # a map is drawn on some hundred pixels, zoomed in on a few thousand
-_TEXT = 100  # characters of an id or a value
 _METADATA_BYTES = 3_000_000
 _COLOURED = 48  # levels with a look of their own: 8 colours times 6 shapes
-
-
-def cut(text: object, width: int = _TEXT) -> str:
-    """`text` in at most `width` characters, with an ellipsis where it was cut."""
-    line = str(text)
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def script_json(data: object) -> str:
