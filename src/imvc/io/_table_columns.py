@@ -22,7 +22,7 @@ from imvc.io._arrow_columns import (
 )
 from imvc.io._checked_table import check_ids, check_table, refuse_repeats
 from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS
-from imvc.io._errors import input_error
+from imvc.io._errors import input_error, shown
 from imvc.io._file_table import FileTable
 from imvc.io.columns._classify import ColumnCode, classify
 from imvc.io.columns._encode import encode, metadata_values
@@ -39,13 +39,12 @@ def table_from_columns(
 ) -> FileTable:
     """A view as its columns say; `asked` as `ColumnOptions.for_view` gives it."""
     ids, table = _take_ids(columns, choice.column)
-    identifiers = {name: "metadata" for name in _identifiers(table)}
-    asked = {**asked, "kinds": {**identifiers, **asked["kinds"]}}
     try:
         codes, notes = classify(
             table,
             **asked,
             counters=choice.counters,
+            identifiers=_identifiers(table),
             decimal_comma=columns.decimal_comma,
             present=_present_rows(table, columns.block),
         )
@@ -54,8 +53,26 @@ def table_from_columns(
     codes += _block_codes(columns, asked, choice.counters)
     columns.notes += notes
     result = _encoded(columns, table, codes, choice.column, ids, is_fit=True)
-    metadata = metadata_values(table, codes)
-    return check_table(replace(result, metadata=metadata), columns.lines)
+    result = replace(
+        result,
+        metadata=metadata_values(table, codes),
+        warnings=(*result.warnings, *_torn_columns(columns.torn, codes)),
+    )
+    return check_table(result, columns.lines)
+
+
+def _torn_columns(torn: Collection[str], codes: Sequence[ColumnCode]) -> list[str]:
+    """A warning of columns that are numbers in some files of the view only."""
+    names = [
+        c.name for c in codes if c.name in torn and c.kind not in ("number", "left out")
+    ]
+    if not names:
+        return []
+    return [
+        f"numbers in some of its files and text in others: {shown(names)}, so no "
+        "numbers in any; write them the same way, or leave them out with --drop "
+        "VIEW=COLUMN."
+    ]
 
 
 def table_like_fit(
