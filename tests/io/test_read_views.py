@@ -613,3 +613,40 @@ def test_repeated_ids_behind_a_row_counter_are_named(tmp_path, rng):
     table[:20].to_csv(tmp_path / "b.csv", index=False)
     with pytest.raises(InputError, match=r"20 ids come more than once in column 'Pat"):
         read_views([tmp_path / "visits.csv", tmp_path / "b.csv"])
+
+
+def test_points_beside_decimal_commas_set_thousands_apart(save):
+    text = "id;cells;x\ns1;2.472;1,5\ns2;439;2,25\ns3;1.000;0,1\n"
+    found = read_views([save("de.csv", text)])
+    np.testing.assert_array_equal(
+        found.tables[0].values, [[2472, 1.5], [439, 2.25], [1000, 0.1]]
+    )
+
+
+@pytest.mark.parametrize("x", ["1,5", "1,234"])
+def test_a_decimal_point_stays_one_where_it_cannot_be_for_thousands(save, x):
+    text = f"id;a;x\ns1;2.472;{x}\ns2;0.439;{x}\ns3;1.5;7\n"
+    found = read_views([save("mixed.csv", text)])
+    np.testing.assert_array_equal(found.tables[0].values[:, 0], [2.472, 0.439, 1.5])
+
+
+def test_new_samples_without_any_value_are_refused(save):
+    fitted = read_views([save("a.csv", rows("s1", "s2", "s3"))]).preparation
+    empty = save("new.csv", "id,a,b\nt1,,\nt2,,\n")
+    with pytest.raises(ValueError, match="no sample has a value in any file"):
+        read_views([empty], names=["a"], like=fitted)
+
+
+def test_new_columns_that_can_mostly_not_be_read_are_warned_of(tmp_path, rng):
+    ids = [f"s{i}" for i in range(20)]
+    days = pd.date_range("2020-01-01", periods=20)
+    table = pd.DataFrame(
+        {"id": ids, "a": rng.normal(size=20), "b": rng.normal(size=20)}
+    )
+    table["day"] = days.strftime("%Y-%m-%d")
+    table.to_csv(tmp_path / "v.csv", index=False)
+    fitted = read_views([tmp_path / "v.csv"]).preparation
+    table["day"] = days.strftime("%d.%m.%Y")
+    table.to_csv(tmp_path / "v.csv", index=False)
+    (told,) = read_views([tmp_path / "v.csv"], like=fitted).warnings
+    assert "20 samples have values of 'day' that are no date" in told

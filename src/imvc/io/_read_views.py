@@ -405,6 +405,10 @@ def _with_data(
         row_numbers = np.arange(joined.n_samples).astype(str).astype(object)
         views = replace(joined, sample_ids=row_numbers)
     kept, dropped = _samples_with_data(joined)
+    if len(kept) == 0:
+        raise ValueError(
+            f"no sample has a value in any file; the views are {list(joined.names)}."
+        )
     if dropped:
         views = views.select(kept)
         columns = {name: values[kept] for name, values in columns.items()}

@@ -183,6 +183,7 @@ def _encoded(
     """The columns that are used as numbers: those of the table, then of its block."""
     used = [j for j, code in enumerate(codes) if code.kind not in _UNUSED]
     own = [j for j in used if codes[j].name in set(table.column_names)]
+    warned: tuple[str, ...] = ()
     plain = all(
         codes[j].kind == "number" and is_numeric(table.column(codes[j].name).type)
         for j in own
@@ -199,6 +200,7 @@ def _encoded(
         owner = [own[j] for j in coded.owner]
         if not is_fit:  # of a fit `classify` has told it
             columns.notes += coded.notes
+            warned = tuple(coded.warnings)
     place = {name: j for j, name in enumerate(columns.block_names)}
     rest = [j for j in used if codes[j].name in place]
     if rest and columns.block is not None:
@@ -215,6 +217,7 @@ def _encoded(
         values=values,
         features=tuple(features),
         notes=tuple(columns.notes),
+        warnings=warned,
         id_column=id_column,
         codes=tuple(codes),
         owner=tuple(owner),
@@ -227,6 +230,9 @@ def numbers_in_text(column: Any, decimal_comma: bool = False) -> Any | None:
         return None
     text = pc.utf8_trim_whitespace(column)
     if decimal_comma:
+        points = pc.match_substring_regex(text, r"^[-+]?[1-9]\d{0,2}\.\d{3}$")
+        if pc.any(points).as_py():  # thousands, if all of the column agrees
+            return None
         fits = pc.match_substring_regex(text, rf"^({DECIMAL_COMMA})$")
         swapped = pc.replace_substring(text, ",", ".")
         text = pc.if_else(fits, swapped, text)
