@@ -484,3 +484,12 @@ def test_a_missing_reader_names_the_extra(write, monkeypatch):
 def test_a_missing_workbook_is_told_with_its_sheet(tmp_path):
     with pytest.raises(InputError, match=r"none\.xlsx::RNA: no such file"):
         read_file(tmp_path / "none.xlsx::RNA")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [("rna", "did you mean 'RNA'. Its sheets are"), ("zzzzzz", "; its sheets are")],
+)
+def test_an_unknown_sheet_is_answered_with_the_nearest(book, asked, told):
+    with pytest.raises(InputError, match=told):
+        read_file(f"{book}::{asked}")

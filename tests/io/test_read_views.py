@@ -515,3 +515,138 @@ def test_the_tables_of_one_mudata_file_may_have_numbered_cells(tmp_path):
     mods = {f"m{d}": anndata.AnnData(np.ones((12, d))) for d in (3, 4)}
     mudata.MuData(mods).write_h5mu(tmp_path / "all.h5mu")
     assert read_views([tmp_path / "all.h5mu"]).views.mask.all()
+
+
+# What joined files say against each other
+
+
+def numbered(n, seed=0):
+    """Two tables of the same patients in different order, with own sample numbers."""
+    rng = np.random.default_rng(seed)
+    sample = [f"S{i:03d}" for i in range(n)]
+    patient = np.array([f"P{i}" for i in rng.permutation(900)[:n]])
+    tables = []
+    for column in "ab":
+        own = patient[rng.permutation(n)]
+        table = {"sample": sample, "Patient ID": own, column: rng.normal(size=n)}
+        tables.append(pd.DataFrame(table))
+    return tables
+
+
+@pytest.mark.parametrize("id_columns", [None, "@row"])
+def test_rows_that_another_column_of_names_pairs_differently_are_warned_of(
+    tmp_path, id_columns
+):
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for table, path in zip(numbered(40), paths):
+        table.to_csv(path, index=False)
+    found = read_views(paths, id_columns=id_columns)
+    told = [text for text in found.warnings if "differ in 'Patient ID'" in text]
+    assert len(told) == 1
+    assert "pass --id 'Patient ID'" in told[0]
+    assert not read_views(paths, id_columns="Patient ID").warnings[1:]
+
+
+def test_own_names_of_the_same_patients_are_no_contradiction(tmp_path):
+    a, b = numbered(40)
+    a["sample"], b["sample"] = "RNA" + a["sample"], "DNA" + b["sample"]
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    a.to_csv(paths[0], index=False)
+    b.to_csv(paths[1], index=False)
+    assert read_views(paths).warnings == ()
+
+
+def test_metadata_whose_ids_nearly_match_get_the_hint(save):
+    a = save("a.csv", rows("S1", "S2"))
+    known = save("known.csv", "id,site\ns1,x\ns2,y\n")
+    with pytest.raises(InputError, match=r"match no sample.*--match-ids loose"):
+        read_views([a], metadata=known)
+
+
+def test_a_map_that_renames_nothing_is_warned_of(save):
+    a, b = save("a.csv", rows("s1", "s2")), save("b.csv", rows("s1", "s2", start=7.0))
+    turned = save("map.csv", "new,old\nx1,s1\n")
+    (told,) = read_views([a, b], id_map=turned).warnings
+    assert "renamed no id" in told
+
+
+def test_a_row_counter_of_one_batch_is_no_feature(tmp_path):
+    table = pd.DataFrame({"id": ["s1", "s2", "s3", "s4"], "a": [1.5, 2.5, 3.5, 4.5]})
+    first, second = tmp_path / "v1.csv", tmp_path / "v2.csv"
+    table[:2].to_csv(first)
+    table[2:].to_csv(second, index=False)
+    found = read_views([[first, second]])
+    assert found.views.feature_names == (("a",),)
+    assert any("only count rows" in note for note in found.notes)
+
+
+def test_numbers_in_one_batch_and_words_in_another_are_warned_of(save):
+    first = save("v1.csv", "id,a,b\ns1,1.5,1\ns2,2.5,2\ns3,3.5,5\ns4,4.5,7\n")
+    second = save("v2.csv", "id,a,b\ns5,low,3\ns6,high,4\ns7,low,8\ns8,high,9\n")
+    (told,) = read_views([[first, second]]).warnings
+    assert "numbers in some of its files and text in others: 'a'" in told
+
+
+def test_bounds_in_one_batch_leave_a_column_of_numbers(save):
+    first = save("v1.csv", "id,a\n" + "".join(f"s{i},{i}.5\n" for i in range(20)))
+    second = save("v2.csv", "id,a\nt1,<0.5\nt2,3.5\n")
+    assert read_views([[first, second]]).warnings == ()
+
+
+def test_numbers_called_like_ids_are_metadata_with_the_reason(tmp_path, rng):
+    mrn = rng.permutation(9000)[:20] + 1000
+    table = {
+        "sample": [f"s{i}" for i in range(20)],
+        "MRN": mrn,
+        "a": rng.normal(size=20),
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "v.csv", index=False)
+    found = read_views([tmp_path / "v.csv"])
+    assert found.views.feature_names == (("a",),)
+    assert any("'MRN' (called like ids" in note for note in found.notes)
+
+
+def test_repeated_ids_behind_a_row_counter_are_named(tmp_path, rng):
+    ids = [f"P{i % 20}" for i in range(60)]
+    table = pd.DataFrame({"Patient ID": ids, "a": rng.normal(size=60)})
+    table.to_csv(tmp_path / "visits.csv")
+    table[:20].to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(InputError, match=r"20 ids come more than once in column 'Pat"):
+        read_views([tmp_path / "visits.csv", tmp_path / "b.csv"])
+
+
+def test_points_beside_decimal_commas_set_thousands_apart(save):
+    text = "id;cells;x\ns1;2.472;1,5\ns2;439;2,25\ns3;1.000;0,1\n"
+    found = read_views([save("de.csv", text)])
+    np.testing.assert_array_equal(
+        found.tables[0].values, [[2472, 1.5], [439, 2.25], [1000, 0.1]]
+    )
+
+
+@pytest.mark.parametrize("x", ["1,5", "1,234"])
+def test_a_decimal_point_stays_one_where_it_cannot_be_for_thousands(save, x):
+    text = f"id;a;x\ns1;2.472;{x}\ns2;0.439;{x}\ns3;1.5;7\n"
+    found = read_views([save("mixed.csv", text)])
+    np.testing.assert_array_equal(found.tables[0].values[:, 0], [2.472, 0.439, 1.5])
+
+
+def test_new_samples_without_any_value_are_refused(save):
+    fitted = read_views([save("a.csv", rows("s1", "s2", "s3"))]).preparation
+    empty = save("new.csv", "id,a,b\nt1,,\nt2,,\n")
+    with pytest.raises(ValueError, match="no sample has a value in any file"):
+        read_views([empty], names=["a"], like=fitted)
+
+
+def test_new_columns_that_can_mostly_not_be_read_are_warned_of(tmp_path, rng):
+    ids = [f"s{i}" for i in range(20)]
+    days = pd.date_range("2020-01-01", periods=20)
+    table = pd.DataFrame(
+        {"id": ids, "a": rng.normal(size=20), "b": rng.normal(size=20)}
+    )
+    table["day"] = days.strftime("%Y-%m-%d")
+    table.to_csv(tmp_path / "v.csv", index=False)
+    fitted = read_views([tmp_path / "v.csv"]).preparation
+    table["day"] = days.strftime("%d.%m.%Y")
+    table.to_csv(tmp_path / "v.csv", index=False)
+    (told,) = read_views([tmp_path / "v.csv"], like=fitted).warnings
+    assert "20 samples have values of 'day' that are no date" in told

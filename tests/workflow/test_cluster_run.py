@@ -413,3 +413,22 @@ def test_arrays_with_empty_cells_are_clustered_where_the_method_is_told_to_fill(
         ("view1", 1),
     ]
     run.to_report()
+
+
+def test_a_run_on_sheets_named_behind_the_file_is_repeated(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("python_calamine")
+    data = make_views(40, (3, 2), 2, separation=8, random_state=0)
+    book = openpyxl.Workbook()
+    for name, X in zip(("RNA", "Protein"), data.Xs):
+        sheet = book.create_sheet(name)
+        sheet.append(["id", *(f"{name}{j}" for j in range(X.shape[1]))])
+        for i, row in enumerate(X.tolist()):
+            sheet.append([f"p{i}", *row])
+    (tmp_path / "a").mkdir()
+    book.save(tmp_path / "a" / "book.xlsx")
+    sheets = [tmp_path / "a" / f"book.xlsx::{name}" for name in ("RNA", "Protein")]
+    run = cluster(InputFiles(sheets), n_clusters=2, n_refits=0)
+    run.save(tmp_path / "a" / "out", report=False)
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert repeat(tmp_path / "b" / "out").labels.tolist() == run.labels.tolist()

@@ -1,6 +1,6 @@
 """Tables with typed columns, as pyarrow reads them, and which column holds the ids."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,8 @@ class ArrowColumns:
     # Of a wide table: the numeric columns, which are then not in `table`.
     block_names: tuple[str, ...] = ()
     block: np.ndarray | None = None
+    # Of rows from several files: columns that are numbers in some and text in others.
+    torn: frozenset[str] = frozenset()
 
     @classmethod
     def of_file(cls, table: Any, source: str, name: str) -> "ArrowColumns":
@@ -164,11 +166,10 @@ def stack_parts(parts: list[ArrowColumns], name: str, source: str) -> ArrowColum
     A column that one of them lacks is empty there. Row counters start anew in every
     file and are left out.
     """
-    counters = [
-        {column.name for column in id_candidates(part) if counts_rows(column)}
-        for part in parts
-    ]
-    tables = [part.table.drop([*set.intersection(*counters)]) for part in parts]
+    counting: dict[str, bool] = {}
+    for column in (column for part in parts for column in id_candidates(part)):
+        counting[column.name] = counts_rows(column) and counting.get(column.name, True)
+    tables = [_without(part.table, counting) for part in parts]
     names = dict.fromkeys(c for table in tables for c in table.column_names)
     notes = [f"{part.source}: {note}" for part in parts for note in part.notes]
     lacking = {
@@ -179,6 +180,9 @@ def stack_parts(parts: list[ArrowColumns], name: str, source: str) -> ArrowColum
         if absent:
             notes.append(f"{file}: lacks {len(absent)} columns: {shown(absent)}")
     stacked = {c: _stack_column(c, tables) for c in names}
+    left_out = [name for name in counting if counting[name]]
+    if left_out:
+        notes.append(f"left out columns that only count rows: {shown(left_out)}")
     return ArrowColumns(
         pa.table(stacked),
         source,
@@ -186,7 +190,19 @@ def stack_parts(parts: list[ArrowColumns], name: str, source: str) -> ArrowColum
         [*notes, f"rows of {len(parts)} files"],
         index=parts[0].index,
         first=next(iter(names), None),
+        torn=frozenset(c for c in names if _is_torn(c, tables)),
     )
+
+
+def _without(table: Any, counting: Mapping[str, bool]) -> Any:
+    return table.drop([name for name in table.column_names if counting.get(name)])
+
+
+def _is_torn(name: str, tables: list[Any]) -> bool:
+    """Whether a column is numbers in some tables and text in others."""
+    types = [t.column(name).type for t in tables if name in t.column_names]
+    numeric = [is_numeric(dtype) for dtype in types if not pa.types.is_null(dtype)]
+    return any(numeric) and not all(numeric)
 
 
 def _stack_column(name: str, tables: list[Any]) -> Any:

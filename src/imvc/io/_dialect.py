@@ -23,6 +23,7 @@ DECIMAL_COMMA = r"[-+]?(\d+,\d*|,\d+)([eE][-+]?\d+)?"
 
 _NUMBER = re.compile(NUMBER)
 _DECIMAL_COMMA = re.compile(DECIMAL_COMMA)
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
 _WORDS = frozenset(NA_WORDS)
 _TRUTH = frozenset(("true", "false", "True", "False", "TRUE", "FALSE"))
 _LINES = 100
@@ -236,13 +237,18 @@ def is_number(field: str, separator: str = ",") -> bool:
 
 
 def _decimal(body: list[list[str]], separator: str) -> str:
-    """A comma if some cell needs it and none has a decimal point."""
+    """A comma if some cell needs it and none has a decimal point.
+
+    The point of 1.234 may set thousands apart, and does beside 3,5.
+    """
     if separator == ",":
         return "."
     fields = {field for record in body for field in record[:_FIELDS]}
-    if any("." in field and _NUMBER.fullmatch(field) for field in fields):
-        return "."
-    return "," if any(_DECIMAL_COMMA.fullmatch(field) for field in fields) else "."
+    points = {field for field in fields if "." in field and _NUMBER.fullmatch(field)}
+    commas = {field for field in fields if _DECIMAL_COMMA.fullmatch(field)}
+    if points:
+        commas = {field for field in commas if not _THOUSANDS.fullmatch(field)}
+    return "," if commas and all(map(_THOUSANDS.fullmatch, points)) else "."
 
 
 def _header(

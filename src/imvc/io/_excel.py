@@ -198,12 +198,12 @@ def _choose(
     if asked in book.sheet_names:
         return {str(asked): _as_text(book.get_sheet_by_name(asked))}, []
     if asked not in (None, ALL_SHEETS):
-        near = difflib.get_close_matches(str(asked), book.sheet_names, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        names = {name.casefold(): name for name in book.sheet_names}
+        near = difflib.get_close_matches(str(asked).casefold(), names, n=1, cutoff=0.5)
+        hint = f"did you mean {names[near[0]]!r}? Its" if near else "its"
         raise input_error(
             source,
-            f"has no sheet {asked!r}; {hint}Its sheets are "
-            f"{shown(book.sheet_names, 10)}.",
+            f"has no sheet {asked!r}; {hint} sheets are {shown(book.sheet_names, 10)}.",
         )
     texts: dict[str, bytes] = {}
     others, empty = [], []

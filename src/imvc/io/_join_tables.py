@@ -1,7 +1,9 @@
 """Joining tables and metadata by id, and errors where that cannot be meant."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from imvc.io.ids._candidates import is_range
 from imvc.views import IncompleteViews, Table, assemble_views
 from imvc.views import join_tables as join_frames
 
+_SAME_NAMES = 0.5  # share of rows whose name in another column both files have
 _NOTHING = np.array(None, dtype=object)
 
 
@@ -191,14 +194,57 @@ def gather_metadata(
     return columns
 
 
+def find_contradictions(
+    tables: Sequence[FileTable], sample_ids: np.ndarray | None
+) -> list[str]:
+    """Warn where another column of names would pair the rows of two files differently.
+
+    Two files have it, with the same values for the most part, nearly all different; and
+    samples that were joined have different ones.
+    """
+    warned = []
+    for one, other in combinations(tables, 2):
+        rows = [places(t.ids, sample_ids, t.n_rows) for t in (one, other)]
+        both = (rows[0] >= 0) & (rows[1] >= 0)
+        for name in one.metadata:
+            if name not in other.metadata:
+                continue
+            a = one.metadata[name][rows[0][both]]
+            b = other.metadata[name][rows[1][both]]
+            if n_apart := _n_apart(a, b):
+                by = "order" if one.id_column is None else f"{one.id_column!r}"
+                warned.append(
+                    f"{one.source} and {other.source}: {n_apart} of {len(a)} rows that "
+                    f"are joined by {by} differ in {name!r}, which both files have; if "
+                    f"that names the samples, pass --id {shlex.quote(name)} "
+                    f"(id_columns={name!r})."
+                )
+    return warned
+
+
+def _n_apart(a: np.ndarray, b: np.ndarray) -> int:
+    """How many pairs of names differ, if that says that rows are paired wrongly."""
+    known = (a != _NOTHING) & (a == a) & (b != _NOTHING) & (b == b)
+    a, b = a[known], b[known]
+    values = set(a.tolist()), set(b.tolist())
+    alike = len(values[0] & values[1])
+    if alike < _SAME_NAMES * len(a) or alike == 0:
+        return 0
+    return int((a != b).sum())
+
+
 def join_metadata(
     source: str,
     ids: np.ndarray | None,
     columns: dict[str, np.ndarray],
     sample_ids: np.ndarray | None,
     n: int,
+    near_misses: str | None = None,
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Columns of a file of metadata for `n` samples, and a note if some have none."""
+    """Columns of a file of metadata for `n` samples, and a note if some have none.
+
+    `near_misses` as in `check_overlap`.
+    """
     n_rows = len(next(iter(columns.values()), ())) if ids is None else len(ids)
     if ids is None and sample_ids is not None:
         raise input_error(source, "has no ids while the views have; add the id column.")
@@ -212,7 +258,8 @@ def join_metadata(
         raise input_error(
             source,
             f"its ids, e.g. {shown(ids[:2].tolist())}, match no sample, e.g. "
-            f"{shown(sample_ids[:2].tolist())}; check the id column.",
+            f"{shown(sample_ids[:2].tolist())}"
+            + ("; check the id column." if near_misses is None else f". {near_misses}"),
         )
     lacking = len(at) - known
     notes = [f"{source}: {lacking} samples have no metadata"] if lacking else []

@@ -10,6 +10,7 @@ import numpy as np
 from imvc.io._file_table import FileTable, Request, file_of
 from imvc.io._join_tables import (
     check_overlap,
+    find_contradictions,
     gather_metadata,
     join_metadata,
     join_tables,
@@ -158,8 +159,9 @@ def read_views(
         fitted, prepared = like, like.apply(tables)
     joined = join_tables(prepared)
     found = gather_metadata(prepared, joined.sample_ids)
+    warned += find_contradictions(prepared, joined.sample_ids)
     if described is not None:
-        own, more = described.joined(joined.sample_ids, prepared[0].n_rows)
+        own, more = described.joined(joined.sample_ids, prepared[0].n_rows, near_misses)
         notes += more
         # What the user gave for the purpose comes before what was found in the files.
         found = own | {k: v for k, v in found.items() if k not in own}
@@ -192,11 +194,11 @@ class _Metadata:
         )
 
     def joined(
-        self, sample_ids: np.ndarray | None, n: int
+        self, sample_ids: np.ndarray | None, n: int, near_misses: str | None
     ) -> tuple[dict[str, np.ndarray], list[str]]:
         """The columns for every sample, and notes."""
         columns, lacking = join_metadata(
-            self.source, self.ids, self.columns, sample_ids, n
+            self.source, self.ids, self.columns, sample_ids, n, near_misses
         )
         return columns, self.notes + lacking
 
@@ -211,17 +213,18 @@ def _matched(
 
     The ids of the metadata are renamed with those of the tables.
     """
-    notes, warned = [], []
+    notes, warned, total = [], [], 0
     with_ids: list[Any] = [table for table in tables if table.ids is not None]
     if described is not None and described.ids is not None and with_ids:
         with_ids.append(described)
     ids = [one.ids for one in with_ids]
     if id_map is not None:
-        renames, total = read_id_map(id_map), 0
+        renames = read_id_map(id_map)
         for j, one in enumerate(with_ids):
             ids[j], count = apply_id_map(one.source, ids[j], renames)
             total += count
-        notes.append(f"{id_map}: renamed {total} ids")
+        if total:
+            notes.append(f"{id_map}: renamed {total} ids")
     matches = find_matches([(one.source, i) for one, i in zip(with_ids, ids)])
     if match_ids == "loose":
         ids = matches.renamed
@@ -229,6 +232,11 @@ def _matched(
             notes.append(matches.note())
     elif matches.n_joined:
         warned.append(matches.warning())
+    if id_map is not None and not total:
+        warned.append(
+            f"{id_map}: renamed no id, since none is in its first column; give old ids "
+            "first and new ones second (--id-map)."
+        )
     renamed = iter(ids)
     tables = [t if t.ids is None else replace(t, ids=next(renamed)) for t in tables]
     if described is not None and described.ids is not None and with_ids:
@@ -399,6 +407,10 @@ def _with_data(
         row_numbers = np.arange(joined.n_samples).astype(str).astype(object)
         views = replace(joined, sample_ids=row_numbers)
     kept, dropped = _samples_with_data(joined)
+    if len(kept) == 0:
+        raise ValueError(
+            f"no sample has a value in any file; the views are {list(joined.names)}."
+        )
     if dropped:
         views = views.select(kept)
         columns = {name: values[kept] for name, values in columns.items()}

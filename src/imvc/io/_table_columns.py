@@ -24,7 +24,7 @@ from imvc.io._arrow_columns import (
 )
 from imvc.io._checked_table import check_ids, check_table, refuse_repeats
 from imvc.io._dialect import DECIMAL_COMMA, NA_WORDS
-from imvc.io._errors import input_error
+from imvc.io._errors import input_error, shown
 from imvc.io._file_table import NEARLY_EMPTY, FileTable
 from imvc.io.columns._classify import classify
 from imvc.io.columns._code import ColumnCode
@@ -40,13 +40,12 @@ def table_from_columns(
 ) -> FileTable:
     """A view as its columns say; `asked` as `ColumnOptions.for_view` gives it."""
     ids, table = _take_ids(columns, choice.column)
-    identifiers = {name: "metadata" for name in _identifiers(table)}
-    asked = {**asked, "kinds": {**identifiers, **asked["kinds"]}}
     try:
         codes, notes = classify(
             table,
             **asked,
             counters=choice.counters,
+            identifiers=_identifiers(table),
             decimal_comma=columns.decimal_comma,
             present=_present_rows(table, columns.block),
         )
@@ -55,8 +54,26 @@ def table_from_columns(
     codes += _block_codes(columns, asked, choice.counters)
     columns.notes += notes
     result = _encoded(columns, table, codes, choice.column, ids, is_fit=True)
-    metadata = metadata_values(table, codes)
-    return check_table(replace(result, metadata=metadata), columns.lines)
+    result = replace(
+        result,
+        metadata=metadata_values(table, codes),
+        warnings=(*result.warnings, *_torn_columns(columns.torn, codes)),
+    )
+    return check_table(result, columns.lines)
+
+
+def _torn_columns(torn: Collection[str], codes: Sequence[ColumnCode]) -> list[str]:
+    """A warning of columns that are numbers in some files of the view only."""
+    names = [
+        c.name for c in codes if c.name in torn and c.kind not in ("number", "left out")
+    ]
+    if not names:
+        return []
+    return [
+        f"numbers in some of its files and text in others: {shown(names)}, so no "
+        "numbers in any; write them the same way, or leave them out with --drop "
+        "VIEW=COLUMN."
+    ]
 
 
 def table_like_fit(
@@ -165,6 +182,7 @@ def _encoded(
     """The columns that are used as numbers: those of the table, then of its block."""
     used = [j for j, code in enumerate(codes) if code.is_used]
     own = [j for j in used if codes[j].name in set(table.column_names)]
+    warned: tuple[str, ...] = ()
     plain = all(
         codes[j].kind == "number" and is_numeric(table.column(codes[j].name).type)
         for j in own
@@ -181,6 +199,7 @@ def _encoded(
         owner = [own[j] for j in coded.owner]
         if not is_fit:  # of a fit `classify` has told it
             columns.notes += coded.notes
+            warned = tuple(coded.warnings)
     place = {name: j for j, name in enumerate(columns.block_names)}
     rest = [j for j in used if codes[j].name in place]
     if rest and columns.block is not None:
@@ -197,6 +216,7 @@ def _encoded(
         values=values,
         features=tuple(features),
         notes=tuple(columns.notes),
+        warnings=warned,
         id_column=id_column,
         codes=tuple(codes),
         owner=tuple(owner),
@@ -209,6 +229,9 @@ def numbers_in_text(column: Any, decimal_comma: bool = False) -> Any | None:
         return None
     text = pc.utf8_trim_whitespace(column)
     if decimal_comma:
+        points = pc.match_substring_regex(text, r"^[-+]?[1-9]\d{0,2}\.\d{3}$")
+        if pc.any(points).as_py():  # thousands, if all of the column agrees
+            return None
         fits = pc.match_substring_regex(text, rf"^({DECIMAL_COMMA})$")
         swapped = pc.replace_substring(text, ",", ".")
         text = pc.if_else(fits, swapped, text)

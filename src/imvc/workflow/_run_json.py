@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from imvc._machine import machine_info, package_versions, peak_memory
 from imvc._plain import plain
+from imvc.io import file_of
 from imvc.scale import BlockSource
 from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
 
@@ -216,7 +217,7 @@ class RunRecord:
     def _find(self, entry: Mapping[str, Any]) -> Path:
         beside = self.path.parent / entry["relative"]
         for path in (beside, Path(entry["path"])):
-            if path.is_file():
+            if file_of(path).is_file():
                 return path
         raise FileNotFoundError(
             f"{entry['path']}: the file of that run is not there, nor at {beside}; "

@@ -46,6 +46,7 @@ def classify(
     drop: Collection[str] = (),
     keep: Collection[str] | None = None,
     counters: Collection[str] = (),
+    identifiers: Collection[str] = (),
     text: str = "use",
     decimal_comma: bool = False,
     present: np.ndarray | None = None,
@@ -66,6 +67,8 @@ def classify(
         The only columns to use (``--keep``), even where they are nearly empty.
     counters : collection of str
         Columns that count the rows.
+    identifiers : collection of str
+        Columns of numbers that name things.
     text : {"use", "drop", "error"}
         What becomes of text that is neither numbers nor dates: use it, make it
         metadata, or refuse the table. A kind that was asked for comes first.
@@ -105,6 +108,8 @@ def classify(
             code, told = _asked(name, column, kind, ordinals.get(name), decimal_comma)
         elif name in counters:
             code = _plain(name, column, "left out", "counts rows")
+        elif name in identifiers:
+            code = _plain(name, column, "metadata", "called like ids, hardly repeats")
         else:
             code, told = _guessed(name, column, text, decimal_comma)
             if keep is None:

@@ -21,6 +21,7 @@ from imvc.io.columns._dates import days_of_arrow, is_date, read_days_of_fit
 from imvc.io.columns._numbers import read_numbers
 
 _LEAST_FREQUENCY = 0.01
+_A_FEW = 5  # cells that cannot be read, of which a note is enough
 
 
 @dataclass
@@ -37,12 +38,15 @@ class Encoded:
         For each feature the place of its column among the codes.
     notes : list of str
         What could not be read. In the fit `classify` has told it already.
+    warnings : list of str
+        The same of columns of which most could not be read.
     """
 
     values: np.ndarray
     features: tuple[str, ...]
     owner: tuple[int, ...]
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def encode(
@@ -66,13 +70,20 @@ def encode(
     features = tuple(name for own in names for name in own)
     values = np.full((table.num_rows, len(features)), np.nan)
     notes: list[str] = []
+    warned: list[str] = []
     absent: list[str] = []
     end = 0
     for code, own in zip(codes, names):
         start, end = end, end + len(own)
         if own and code.name in columns:
             column = columns[code.name]
-            _fill(values[:, start:end], column, code, decimal_comma, notes)
+            block = values[:, start:end]
+            n_odd, first = _fill(block, column, code, decimal_comma)
+            if n_odd:
+                n_read = np.isfinite(block[:, 0]).sum()
+                n_read -= n_odd if code.kind == "category" else 0
+                told = warned if n_odd > max(n_read, _A_FEW) else notes
+                told.append(_unread(code, n_odd, first))
         elif own:
             absent.append(code.name)
     if absent:
@@ -80,7 +91,7 @@ def encode(
             f"lacks {len(absent)} column{'s' * (len(absent) > 1)} of the fit, taken as "
             f"empty: {shown(absent)}"
         )
-    return Encoded(values, features, owner, notes)
+    return Encoded(values, features, owner, notes, warned)
 
 
 def _fill(
@@ -88,9 +99,8 @@ def _fill(
     column: Any,
     code: ColumnCode,
     decimal_comma: bool,
-    notes: list[str],
-) -> None:
-    """Write the features of one column."""
+) -> tuple[int, str]:
+    """Write the features of one column; tell how many cells are odd, and the first."""
     dtype = column.type
     if code.kind == "number" and is_numeric(dtype):
         block[:, 0] = column.cast(pa.float64()).to_numpy()
@@ -98,20 +108,19 @@ def _fill(
         block[:, 0] = days_of_arrow(column)
         odd = np.isnan(block[:, 0]) & pc.is_valid(column).to_numpy()
         if odd.any():
-            first = column[int(np.argmax(odd))].as_py()
-            notes.append(_unread(code, int(odd.sum()), str(first)))
+            return int(odd.sum()), str(column[int(np.argmax(odd))].as_py())
     else:
         cells = Cells.of(column)
         values, odd = _values_of_texts(cells, code, decimal_comma)
-        if odd.any():
-            notes.append(_unread(code, cells.n_cells(odd), cells.first(odd)))
         of_rows = cells.spread(values)
-        if code.kind != "category":
-            block[:, 0] = of_rows
-            return
-        known = ~np.isnan(of_rows)
-        for level in range(block.shape[1]):
-            block[known, level] = of_rows[known] == level
+        block[:, 0] = of_rows
+        if code.kind == "category":
+            known = ~np.isnan(of_rows)
+            for level in range(block.shape[1]):
+                block[known, level] = of_rows[known] == level
+        if odd.any():
+            return cells.n_cells(odd), cells.first(odd)
+    return 0, ""
 
 
 def _values_of_texts(

@@ -53,6 +53,7 @@ def read_numbers(
         How the fit wrote its numbers. Without it, numbers carry a percent sign if most
         of them do; one that differs is no number.
     """
+    file_has_commas = decimal_comma
     texts = pc.replace_substring(texts, "−", "-")
     censored = _matches(texts, _CENSORED)
     texts = pc.replace_substring_regex(texts, _CENSORED, "")
@@ -62,7 +63,8 @@ def read_numbers(
     if number_format is None:
         n_point, n_comma = counts[point].sum(), counts[comma].sum()
         decimal_comma = n_comma > n_point or (n_comma == n_point and decimal_comma)
-        grouped = bool(grouped or n_point or n_comma)
+        # In a file of decimal commas a point can only set thousands apart.
+        grouped = bool(grouped or n_point or n_comma or file_has_commas)
     else:
         decimal_comma = decimal_comma or "," in number_format
         grouped = "g" in number_format

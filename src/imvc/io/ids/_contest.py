@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from imvc.io._dialect import is_number
@@ -118,6 +119,11 @@ def _contenders(file: FileColumns, counters: list[IdCandidate]) -> list[_Contend
         return [
             _Contender(c, j, counts=c in counters, given=True) for j, c in asked[:1]
         ]
+    # What stands behind row counters is the first column that says anything.
+    leading = [(j, c) for j, c in columns if c not in counters][:1]
+    if leading and columns[0][1].first:
+        (j, column) = leading[0]
+        columns[j] = j, replace(column, first=True)
     columns.sort(key=lambda item: (not _is_named(item[1]), item[1].whole, item[0]))
     columns = columns[:_MOST_CANDIDATES]
     found = (_Contender(c, j, counts=c in counters) for j, c in columns)
