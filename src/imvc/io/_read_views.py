@@ -157,7 +157,7 @@ def read_views(
     joined = join_tables(prepared)
     found = gather_metadata(prepared, joined.sample_ids)
     if described is not None:
-        own, more = described.joined(joined.sample_ids, prepared[0].n_rows)
+        own, more = described.joined(joined.sample_ids, prepared[0].n_rows, near_misses)
         notes += more
         # What the user gave for the purpose comes before what was found in the files.
         found = own | {k: v for k, v in found.items() if k not in own}
@@ -190,11 +190,11 @@ class _Metadata:
         )
 
     def joined(
-        self, sample_ids: np.ndarray | None, n: int
+        self, sample_ids: np.ndarray | None, n: int, near_misses: str | None
     ) -> tuple[dict[str, np.ndarray], list[str]]:
         """The columns for every sample, and notes."""
         columns, lacking = join_metadata(
-            self.source, self.ids, self.columns, sample_ids, n
+            self.source, self.ids, self.columns, sample_ids, n, near_misses
         )
         return columns, self.notes + lacking
 
