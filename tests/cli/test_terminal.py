@@ -85,6 +85,13 @@ def test_messages_are_one_line_each_elsewhere(monkeypatch):
     assert told.getvalue() == f"{WARNING}\ndone\n"
 
 
+def test_a_stage_that_has_just_begun_is_told_by_its_name_alone(monkeypatch):
+    told = console_of(monkeypatch, terminal=False)
+    with _progress_bars.stage_progress() as tell:
+        tell(Progress("structure", 0, 8))
+    assert told.getvalue() == "structure\n"
+
+
 LONG = "a stage with a name that is much too long for a terminal of 80 columns"
 
 

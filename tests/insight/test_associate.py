@@ -43,6 +43,9 @@ def clusters_of(rng, n=150, k=3):
         ([f"patient {i}" for i in range(30)], "text"),
         ([f"patient {i}" for i in range(12)], "category"),
         (["2020-01-01", "2021-12-31"], "date"),
+        (["1.2.2020", "31.12.2021"], "date"),
+        (["1/2/2020", "3/4/2021"], "category"),  # which is the day?
+        (["1.13.2020", "3.14.2021"], "category"),
         (["2020-01-01T10:00", "2021-12-31 23:59:59+02:00"], "date"),
         ([date(2020, 1, 1), datetime(2021, 5, 6, 7)], "date"),
         (np.array(["2020-01-01", "2020-02-01"], "datetime64[ns]"), "date"),
@@ -99,6 +102,7 @@ def test_dates_are_days_whatever_their_form():
         ["1970-01-02", "1970-01-11"],
         ["1970-01-02 00:00:00", "1970-01-11T01:00+01:00"],
         [date(1970, 1, 2), date(1970, 1, 11)],
+        ["02.01.1970", "11.1.1970"],
         np.array(["1970-01-02", "1970-01-11"], "datetime64[ns]"),
     ]
     for form in forms:

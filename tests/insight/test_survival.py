@@ -9,6 +9,7 @@ from scipy import stats
 from scipy.stats import CensoredData, logrank
 
 from imvc import associate
+from imvc.insight import check_survival
 from imvc.insight._survival import log_rank, survival_events, survival_times
 
 
@@ -234,12 +235,23 @@ def test_a_name_that_no_column_has_is_an_error_with_the_nearest():
         associate([0, 1], columns, survival=("os_days", "OS status"))
 
 
+def test_survival_that_is_known_of_no_sample_is_refused_before_the_fit():
+    columns = {"OS": [1.0, None], "status": [None, 1]}
+    with pytest.raises(ValueError, match="'OS' and 'status' is known of no sample"):
+        check_survival(("OS", "status"), columns)
+
+
+def test_survival_of_a_run_is_named_by_columns():
+    with pytest.raises(ValueError, match="must be the names of two columns"):
+        check_survival((np.ones(2), np.ones(2)), {"a": [1, 2]})
+
+
 def test_survival_of_no_metadata_is_an_error():
     with pytest.raises(ValueError, match="'OS', but there is no metadata"):
         associate([0, 1], {}, survival=("OS", "status"))
 
 
-@pytest.mark.parametrize("asked", ["OS", ("a", "b", "c")], ids=repr)
+@pytest.mark.parametrize("asked", ["OS", ("a", "b", "c"), 5], ids=repr)
 def test_survival_is_two_columns(asked):
     with pytest.raises(ValueError, match=r"must be \(time, event\)"):
         associate([0, 1], {"a": [1, 2]}, survival=asked)

@@ -238,6 +238,27 @@ def test_metadata_are_objects_with_none_where_empty():
     assert got["c"].tolist() == [1, None, 3]
 
 
+def test_metadata_that_are_numbers_but_for_unknown_ones_are_numbers():
+    cells = [*map(str, range(30, 50)), "<0.5", "unknown", None]
+    table = pa.table({"age": cells})
+    got = metadata_values(table, classify(table, kinds={"age": "metadata"})[0])
+    assert got["age"].tolist() == [*map(float, range(30, 50)), 0.5, None, None]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["<65", "65", "unknown"] * 5,  # few texts are categories
+        ["unknown", *(f"{i:03}" for i in range(30))],  # 007 is a name
+        ["see file", *map(str, range(30))],
+    ],
+)
+def test_metadata_that_may_be_names_stay_text(cells):
+    table = pa.table({"site": cells})
+    got = metadata_values(table, classify(table, kinds={"site": "metadata"})[0])
+    assert got["site"].tolist() == cells
+
+
 # Balance
 
 

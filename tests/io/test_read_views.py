@@ -448,6 +448,17 @@ def test_near_misses_are_a_warning_and_joined_when_asked(save):
     assert loose.warnings == ()
 
 
+def test_metadata_whose_ids_nearly_match_get_the_option_that_joins_them(save):
+    ids = [f"p{i:02d}" for i in range(12)]
+    one = save("one.csv", rows(*ids))
+    lines = [f"{i.upper()},{j % 2}" for j, i in enumerate(ids)]
+    known = save("known.csv", "\n".join(["id,kind", *lines, ""]))
+    with pytest.raises(InputError, match=r"match no sample.*--match-ids loose"):
+        read_views([one], metadata=known)
+    joined = read_views([one], metadata=known, match_ids="loose").metadata
+    assert joined["kind"].tolist() == [j % 2 for j in range(12)]
+
+
 def test_ids_are_renamed_by_a_table_first(save):
     one = save("one.csv", rows("p", "q"))
     two = save("two.csv", rows("A", "B", columns="c"))

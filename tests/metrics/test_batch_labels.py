@@ -54,3 +54,9 @@ def test_leakage_needs_two_known_batches():
     assert np.isnan(batch_leakage(labels, np.full(4, -1)))
     assert np.isnan(batch_leakage(labels, np.array([0, 0, -1, -1])))
     assert batch_leakage(labels, np.array([0, 0, 1, -1])) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("given", ["site", None, 3], ids=repr)
+def test_a_name_or_nothing_is_no_batch(given):
+    with pytest.raises(TypeError, match=rf"batch={given!r} must be the batches: one"):
+        batch_codes(given, 3)

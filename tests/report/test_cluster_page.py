@@ -19,7 +19,7 @@ from cluster_reports import (
     judged_report,
 )
 
-from imvc.insight import Structure
+from imvc.insight import ColumnSummary, Structure
 from imvc.report import cluster_page, write_cluster_page
 from imvc.report._inline_svg import line_plot, ticks
 from imvc.report._jinja import TEMPLATES
@@ -609,3 +609,12 @@ def test_columns_of_some_samples_keep_their_values_and_count_all(monkeypatch):
     assert (found["others"], len(found["many"]), found["unknown"]) == (8, 48, 2)
     shown = [None if c < 0 else found["levels"][c] for c in found["codes"]]
     assert shown == level[rows].tolist()
+
+
+def test_means_of_dates_are_days():
+    report = cluster_report()
+    read = ColumnSummary("genes", "gene0", "date", "dates", 0, 60)
+    report = replace(report, inspection=replace(report.inspection, columns=(read,)))
+    page = cluster_page(report)
+    assert page.count('<td class="n">1970-01-03</td><td class="n">1970-01-01</td>') == 1
+    assert '<td class="n">2.5</td><td class="n">0.5</td>' in page  # of other features

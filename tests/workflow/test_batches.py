@@ -93,7 +93,11 @@ def test_clusters_that_are_batches_stay_and_are_told(shift, seed):
     assert found.confounded
     assert "no clusters are left" in found.reason
     run = cluster(Xs, n_clusters=2, method="impute-kmeans", adjust=site, n_refits=0)
-    assert any("cannot be told apart" in text for text in run.warnings)
+    assert [text for text in run.warnings if "adjust" in text] == [
+        f"Clusters and adjust cannot be told apart (adjusted mutual information "
+        f"{found.leakage_before:.2f}), and --adjust adjust (adjust=) removed nothing: "
+        "no clusters are left without what adjust explains."
+    ]
 
 
 def test_a_number_that_is_not_given_is_that_of_the_adjusted_views():
@@ -248,6 +252,7 @@ def test_an_adjusted_run_finds_the_classes_and_says_what_it_did(study):
     assert found["before"] > found["ami"] + 0.2
     note = next(text for text in run.notes if text.startswith("adjusted for site"))
     assert "removed of the variance: rna " in note
+    assert "-0.00" not in note
     page = written["report.html"].read_text()
     assert "adjusted for site" in page
     record = json.loads(written["run.json"].read_text())

@@ -128,9 +128,11 @@ def _print(console, text: str) -> None:
 
 
 def _title(state) -> str:
+    if not state.done:
+        return state.stage
     if state.total:
         return f"{state.stage} {state.done}/{state.total}"
-    return f"{state.stage}, step {state.done}" if state.done else state.stage
+    return f"{state.stage}, step {state.done}"
 
 
 class _StageBars:

@@ -175,7 +175,7 @@ def _survival(
 
 
 def _pair(survival: tuple[Any, Any]) -> tuple[Any, Any]:
-    if isinstance(survival, str) or len(survival) != 2:
+    if isinstance(survival, str) or not np.iterable(survival) or len(survival) != 2:
         raise ValueError(f"survival={survival!r} must be (time, event): two columns.")
     return survival
 
@@ -183,8 +183,15 @@ def _pair(survival: tuple[Any, Any]) -> tuple[Any, Any]:
 def check_survival(survival: tuple[str, str], columns: Mapping[str, Any]) -> None:
     """Refuse names that no column of metadata has, and columns that are no survival."""
     time, event = _pair(survival)
-    survival_times(named_column(time, columns), time)
-    survival_events(named_column(event, columns), event)
+    if not (isinstance(time, str) and isinstance(event, str)):
+        raise ValueError("survival must be the names of two columns of the metadata.")
+    times = survival_times(named_column(time, columns), time)
+    events = survival_events(named_column(event, columns), event)
+    if np.isnan(times + events).all():
+        raise ValueError(
+            f"survival (--survival) of {time!r} and {event!r} is known of no sample; "
+            "name columns that have values for the same samples."
+        )
 
 
 def named_column(name: str, columns: Mapping[str, Any]) -> Any:

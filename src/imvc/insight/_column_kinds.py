@@ -19,6 +19,7 @@ _MOST = 300  # different texts, beyond which no picture or test of them says any
 _WHOLE = 1e15  # whole numbers below it are written without a point
 _NUMBERS = {int, float, np.float64, np.int64, type(None)}  # a bool is none of them
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
+_DOTTED_DATE = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})")  # the day comes first
 _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
 
@@ -32,9 +33,9 @@ class KnownColumn:
     kind : {"number", "category", "date", "text", "constant"}
         Numbers: all finite, and more than a few whole ones. Categories: values that
         come back, booleans and up to 12 different whole numbers among them. Dates:
-        dates, times, and their texts in ISO form. Text: more than 12 different values
-        with fewer than three samples each on average, or more than 300: free text and
-        identifiers. Constant: one value, or none.
+        dates, times, and their texts in ISO form or like 31.12.2024. Text: more than 12
+        different values with fewer than three samples each on average, or more than
+        300: free text and identifiers. Constant: one value, or none.
     values : ndarray of float, shape (n,)
         Numbers, or days since 1970 of dates; NaN where unknown. Empty for others.
     levels : tuple of str
@@ -112,7 +113,13 @@ def _text_column(texts: list[str | None]) -> KnownColumn:
 
 
 def day_number(text: str) -> float:
-    """Days from 1970 to a date or time in ISO form; a time without zone is UTC's."""
+    """Days from 1970 to a date or time in ISO form; a time without zone is UTC's.
+
+    31.12.2024 is a date too; of 3/4/2024 nobody knows which is the day.
+    """
+    if dotted := _DOTTED_DATE.fullmatch(text):
+        day, month, year = map(int, dotted.groups())
+        return date(year, month, day).toordinal() - _FIRST_DAY.toordinal()
     if not _ISO_DATE.fullmatch(text):
         raise ValueError(f"{text!r} is no date in ISO form.")
     time = datetime.fromisoformat(text)

@@ -259,11 +259,11 @@ def _shuffle_columns(X: Any, rng: Any) -> Any:
 def _in_words(found: bool, stability: float, by_chance: float) -> str:
     if found:
         return (
-            f"clusterings of random halves of the samples agree by {stability:.2f}, "
-            f"those of the same data with every column shuffled by {by_chance:.2f}"
+            f"clusterings of random halves of the samples agree by {stability:z.2f}, "
+            f"those of the same data with every column shuffled by {by_chance:z.2f}"
         )
     how = "no" if stability - by_chance < _MARGIN else "hardly"
     return (
-        f"the clusters are {how} more stable ({stability:.2f}) than those of the same "
-        f"data with every column shuffled ({by_chance:.2f})"
+        f"the clusters are {how} more stable ({stability:z.2f}) than those of the same "
+        f"data with every column shuffled ({by_chance:z.2f})"
     )

@@ -255,12 +255,12 @@ def join_metadata(
     at = places(None if sample_ids is None else ids, sample_ids, n)
     known = int((at >= 0).sum())
     if known == 0 and sample_ids is not None and ids is not None:
-        raise input_error(
-            source,
+        message = (
             f"its ids, e.g. {shown(ids[:2].tolist())}, match no sample, e.g. "
             f"{shown(sample_ids[:2].tolist())}"
-            + ("; check the id column." if near_misses is None else f". {near_misses}"),
         )
+        advice = "; check the id column." if near_misses is None else f". {near_misses}"
+        raise input_error(source, message + advice)
     lacking = len(at) - known
     notes = [f"{source}: {lacking} samples have no metadata"] if lacking else []
     return {k: _none_where_nan(aligned(v, at)) for k, v in columns.items()}, notes

@@ -33,6 +33,8 @@ def batch_codes(
     tuple of str
         The batches in the order of their numbers, sorted.
     """
+    if isinstance(batch, str) or not np.iterable(batch):
+        raise TypeError(f"{name}={batch!r} must be the batches: one label per sample.")
     if sample_ids is not None and hasattr(batch, "reindex"):
         batch = _aligned(batch, sample_ids, name)
     values = _one_dimensional(batch)

@@ -126,10 +126,13 @@ class BatchFindings:
         if done is not None and done.confounded:
             column = done.effects.column
             found.append(
-                f"clusters and {column} cannot be told apart, and --adjust {column} "
+                f"clusters and {column} cannot be told apart (adjusted mutual "
+                f"information {done.leakage_before:.2f}), and --adjust {column} "
                 f"(adjust=) removed nothing: {done.reason}."
             )
         for name, (ami, p) in self.leakage.items():
+            if found and name == self.asked.adjust:
+                continue  # said already
             text = leakage_warning(name, ami, p, name == self.asked.adjust)
             found += [] if text is None else [text]
         return tuple(found)
@@ -166,14 +169,14 @@ def adjustment_notes(found: Adjustment) -> tuple[str, ...]:
     if found.reason is not None:
         return (
             f"not adjusted for {column}: {found.reason}; the clusters follow it by "
-            f"{before:.2f} (adjusted mutual information).",
+            f"{before:z.2f} (adjusted mutual information).",
         )
     rounds = f"{found.n_rounds} round{'s' if found.n_rounds > 1 else ''}"
     shares = ", ".join(f"{view} {part:.0%}" for view, part in found.removed.items())
     notes = [
-        f"adjusted for {column} in {rounds}: the clusters follow it by {before:.2f} "
-        f"without and {found.leakage_after:.2f} with it (adjusted mutual information); "
-        f"removed of the variance: {shares}."
+        f"adjusted for {column} in {rounds}: the clusters follow it by {before:z.2f} "
+        f"without and {found.leakage_after:z.2f} with it (adjusted mutual "
+        f"information); removed of the variance: {shares}."
     ]
     for view, groups in found.apart.items():
         listed = " | ".join(_few(group) for group in groups)

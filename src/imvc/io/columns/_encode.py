@@ -19,9 +19,12 @@ from imvc.io.columns._cells import Cells
 from imvc.io.columns._code import NOT_A_LEVEL, ColumnCode
 from imvc.io.columns._dates import days_of_arrow, is_date, read_days_of_fit
 from imvc.io.columns._numbers import read_numbers
+from imvc.io.columns._text_kinds import TextColumn
 
 _LEAST_FREQUENCY = 0.01
 _A_FEW = 5  # cells that cannot be read, of which a note is enough
+_FEW_TEXTS = 12
+_PADDED = "^0[0-9]"
 
 
 @dataclass
@@ -192,21 +195,35 @@ def balance(
 
 
 def metadata_values(table: Any, codes: Sequence[ColumnCode]) -> dict[str, np.ndarray]:
-    """Columns of kind "metadata" as objects, None where empty; numbers stay numbers."""
+    """Columns of kind "metadata" as objects, None where empty; numbers stay numbers.
+
+    A column of many texts that are all numbers but for words such as "unknown" is read
+    as those. Few texts are categories, and 007 is a name.
+    """
     columns = dict(zip(table.column_names, table.columns))
     return {
-        code.name: _as_objects(columns[code.name])
+        code.name: _as_objects(code.name, columns[code.name])
         for code in codes
         if code.kind == "metadata" and code.name in columns
     }
 
 
-def _as_objects(column: Any) -> np.ndarray:
+def _as_objects(name: str, column: Any) -> np.ndarray:
     if is_numeric(column.type):
         objects = np.empty(len(column), dtype=object)
         objects[:] = column.to_pylist()
         return objects
-    cells = Cells.of(column)
+    text = TextColumn(name, column)
+    cells = text.cells
+    named = pc.match_substring_regex(cells.texts, _PADDED)
+    code = None
+    if text.known.sum() > _FEW_TEXTS and not pc.any(named).as_py():
+        code = text.number(1.0)
+    if code is not None:
+        values = cells.spread(_values_of_texts(cells, code, False)[0])
+        numbers = values.astype(object)
+        numbers[np.isnan(values)] = None
+        return numbers
     words = np.array([*cells.words, None], dtype=object)
     words[:-1][cells.is_blank] = None
     return words[cells.rows]

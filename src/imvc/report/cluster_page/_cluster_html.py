@@ -15,6 +15,8 @@ import numpy as np
 
 from imvc._files import atomic_write
 from imvc._plain import cut
+from imvc.insight import FeatureEffect
+from imvc.insight._column_kinds import day_text
 from imvc.report._inline_svg import histogram, line_plot
 from imvc.report._jinja import TEMPLATES, template_environment
 from imvc.report.cluster_page._cluster_report import DOUBTFUL, ClusterReport
@@ -106,6 +108,7 @@ def cluster_page(report: ClusterReport) -> str:
         meaning=meaning(report, looks),
         heatmap=heatmap(report),
         features=_features(report),
+        mean=partial(_mean, _dates(report)),
         curves=_curves(report),
         convergence=_convergence(report),
         confidence=_histogram(report),
@@ -147,6 +150,17 @@ def _columns(report: ClusterReport) -> dict[str, Any] | None:
         "rows": listed[:_COLUMN_ROWS],
         "more": sum(c.n_columns for c in listed[_COLUMN_ROWS:]),
     }
+
+
+def _dates(report: ClusterReport) -> set[tuple[str, str]]:
+    """View and name of the columns that are days since 1970."""
+    return {(c.view, c.column) for c in report.inspection.columns if c.kind == "date"}
+
+
+def _mean(dates: set[tuple[str, str]], effect: FeatureEffect, value: float) -> str:
+    """A mean of a feature: a number, or the day of a date."""
+    is_day = (effect.view, effect.feature) in dates and np.isfinite(value)
+    return day_text(value) if is_day else _number(value)
 
 
 def _features(report: ClusterReport) -> dict[int, dict[str, Any]]:
