@@ -135,3 +135,9 @@ def test_the_first_file_is_not_read_where_the_last_is_missing(tmp_path, monkeypa
     with pytest.raises(ValueError, match=r"gone\.csv: no such file"):
         InputFiles([*paths, tmp_path / "gone.csv"]).read()
     assert read == []
+
+
+def test_two_kinds_of_one_column_are_refused(unread, capsys):
+    twice = ["--as", "age=category", "--as", "age=ordinal"]
+    assert main(["cluster", *FILES, *twice]) == 2
+    assert "--as says both 'category' and 'ordinal'" in capsys.readouterr().err

@@ -10,6 +10,7 @@ pa = pytest.importorskip("pyarrow")
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
+from imvc.io import ColumnOptions  # noqa: E402
 from imvc.io.columns._classify import ColumnCode, classify  # noqa: E402
 
 
@@ -330,3 +331,8 @@ def test_the_order_of_rows_does_not_matter(cells, seed):
     column = pa.array(cells, pa.string())
     order = np.random.default_rng(seed).permutation(len(cells))
     assert code_of(column) == code_of(column.take(pa.array(order)))
+
+
+def test_a_column_cannot_be_kept_and_left_out():
+    with pytest.raises(ValueError, match="both to be kept and left out"):
+        ColumnOptions(keep={"v": ["a", "b"]}, drop={"v": ["b"]})

@@ -425,12 +425,16 @@ def _stacked(text: str) -> tuple[str, list[str]]:
 
 def _by_column(texts: Sequence[str] | None, option: str) -> dict[str, str]:
     """``COLUMN=VALUE`` texts as a dict; a column may have an equals sign in it."""
-    found = {}
+    found: dict[str, str] = {}
     for text in texts or ():
         column, sign, value = text.rpartition("=")
         if not sign or not column or not value:
             raise ValueError(f"{option.split()[0]} {text!r} must be {option}.")
-        found[column] = value
+        if found.setdefault(column, value) != value:
+            raise ValueError(
+                f"{option.split()[0]} says both {found[column]!r} and {value!r} of "
+                f"column {column!r}; keep one."
+            )
     return found
 
 

@@ -58,6 +58,13 @@ class ColumnOptions:
         for option in ("drop", "keep"):
             if any(isinstance(names, str) for names in getattr(self, option).values()):
                 raise ValueError(f"{option} must give a list of columns for each view.")
+        for view, names in self.keep.items():
+            both = sorted({*names} & {*self.drop.get(view, ())})
+            if both:
+                raise ValueError(
+                    f"column {both[0]!r} of view {view!r} is both to be kept and left "
+                    "out; give it with --keep or with --drop."
+                )
 
     def for_view(self, view: str, columns: Iterable[str]) -> dict[str, Any]:
         """What is asked of the columns of one view, as arguments of `classify`."""
