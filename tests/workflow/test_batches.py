@@ -114,6 +114,22 @@ def test_a_number_that_is_not_given_is_that_of_the_adjusted_views():
     assert adjusted_rand(y, found.model.labels_) > 0.95
 
 
+def test_a_number_that_batch_means_mislead_is_decided_again():
+    # Without the means of the batches 4 clusters are suggested, and 12 of plain views.
+    rng = np.random.default_rng(7)
+    y, site = np.arange(240) % 3, rng.integers(0, 4, 240)
+    Xs = []
+    for d in (10, 8):
+        X = rng.normal(size=(240, d)) + 3 * rng.normal(size=(3, d))[y]
+        X += 1.5 * rng.normal(size=(4, d))[site]
+        X[rng.random(240) >= 0.85] = np.nan
+        Xs.append(X)
+    seen = ~np.isnan(np.hstack(Xs)).all(axis=1)
+    Xs, y, site = [X[seen] for X in Xs], y[seen], site[seen]
+    found = adjust_batches(AnchorBridge(random_state=0), Xs, site)
+    assert adjusted_rand(y, found.model.labels_) > 0.9
+
+
 def test_where_nothing_is_removed_the_leakage_told_is_that_of_the_clusters():
     Xs, _, _, site, _ = shifted(odds=(0.0, 1.0), k=2)
     found = adjust_batches(kmeans(2), Xs, site)
