@@ -95,9 +95,9 @@ def test_scales_that_differ_between_views_are_said_to_do_no_harm(data):
     large = max(found.views, key=lambda view: view.row_norm).name
     assert found.warnings == (
         f"Views 'a' and {large!r} are on different scales (median row lengths "
-        f"{low:.3g} and {high:.3g}). By default every method here brings rows to "
-        f"length one, so that this does no harm; with --set scale=null it does, and "
-        f"--scale {large}=standard helps.",
+        f"{low:.3g} and {high:.3g}). Unless a method is told otherwise it brings rows "
+        f"to length one, so that this does no harm; else --scale {large}=standard "
+        "helps.",
     )
 
 

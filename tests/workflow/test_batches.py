@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +23,11 @@ from imvc.workflow import (
     predict,
     repeat,
 )
-from imvc.workflow._batches import effect_warnings, leakage_warning
+from imvc.workflow._batches import (
+    adjustment_notes,
+    effect_warnings,
+    leakage_warning,
+)
 
 
 def shifted(seed=0, n=300, shift=3.0, incomplete=0.0, odds=(0.5, 0.5, 0.5), k=3):
@@ -94,8 +99,9 @@ def test_clusters_that_are_batches_stay_and_are_told(shift, seed):
     assert "no clusters are left" in found.reason
     run = cluster(Xs, n_clusters=2, method="impute-kmeans", adjust=site, n_refits=0)
     assert [text for text in run.warnings if "adjust" in text] == [
-        f"Clusters and adjust cannot be told apart (adjusted mutual information "
-        f"{found.leakage_before:.2f}), and --adjust adjust (adjust=) removed nothing: "
+        f"Clusters and effects of adjust cannot be told apart (adjusted mutual "
+        f"information {found.leakage_after:.2f}), and --adjust adjust (adjust=) "
+        "removed nothing: "
         "no clusters are left without what adjust explains."
     ]
 
@@ -106,6 +112,30 @@ def test_a_number_that_is_not_given_is_that_of_the_adjusted_views():
     assert found.model.n_clusters is None
     assert found.model.n_clusters_ == 3
     assert adjusted_rand(y, found.model.labels_) > 0.95
+
+
+def test_a_number_that_batch_means_mislead_is_decided_again():
+    # Without the means of the batches 4 clusters are suggested, and 12 of plain views.
+    rng = np.random.default_rng(7)
+    y, site = np.arange(240) % 3, rng.integers(0, 4, 240)
+    Xs = []
+    for d in (10, 8):
+        X = rng.normal(size=(240, d)) + 3 * rng.normal(size=(3, d))[y]
+        X += 1.5 * rng.normal(size=(4, d))[site]
+        X[rng.random(240) >= 0.85] = np.nan
+        Xs.append(X)
+    seen = ~np.isnan(np.hstack(Xs)).all(axis=1)
+    Xs, y, site = [X[seen] for X in Xs], y[seen], site[seen]
+    found = adjust_batches(AnchorBridge(random_state=0), Xs, site)
+    assert adjusted_rand(y, found.model.labels_) > 0.9
+
+
+def test_where_nothing_is_removed_the_leakage_told_is_that_of_the_clusters():
+    Xs, _, _, site, _ = shifted(odds=(0.0, 1.0), k=2)
+    found = adjust_batches(kmeans(2), Xs, site)
+    other = replace(found, leakage_before=0.0)  # of another number of clusters
+    (note,) = adjustment_notes(other)
+    assert f"follow it by {found.leakage_after:.2f} (adjusted" in note
 
 
 def test_samples_of_unknown_batch_stay_as_they_are():

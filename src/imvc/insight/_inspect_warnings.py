@@ -179,9 +179,9 @@ def length_warnings(summaries: tuple[ViewSummary, ...]) -> list[str]:
         return []
     return [
         f"Views {small!r} and {large!r} are on different scales (median row lengths "
-        f"{lengths[small]:.3g} and {lengths[large]:.3g}). By default every method here "
-        f"brings rows to length one, so that this does no harm; with --set scale=null "
-        f"it does, and --scale {shlex.quote(large + '=standard')} helps."
+        f"{lengths[small]:.3g} and {lengths[large]:.3g}). Unless a method is told "
+        f"otherwise it brings rows to length one, so that this does no harm; else "
+        f"--scale {shlex.quote(large + '=standard')} helps."
     ]
 
 

@@ -144,8 +144,7 @@ def find_adjustment(
         )
     refuse_sparse(views)
     search = BatchSearch(estimator, views, codes, len(names), column, tell)
-    plain = search.fit(views)
-    best = search.best_round(plain, n_rounds)
+    plain, best = search.start_and_best(n_rounds)
     refusal = search.refusal(plain, best)
     before = batch_leakage(plain, codes)
     nothing = BatchEffects(

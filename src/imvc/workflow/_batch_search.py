@@ -76,7 +76,28 @@ class BatchSearch:
         if not isinstance(self.n_clusters, Integral):
             # Decided on the views without the means of their batches.
             means = [part.effects for part in self.two_way(everybody)]
-            self.n_clusters = int(self.fit(self.without(means)).max()) + 1
+            self._decide_number(means)
+
+    def _decide_number(self, effects: list[np.ndarray]) -> None:
+        """Let the estimator choose the number on the views without some effects."""
+        self.n_clusters = self.estimator.n_clusters
+        self.n_clusters = int(self.fit(self.without(effects)).max()) + 1
+
+    def start_and_best(self, n_rounds: int) -> tuple[np.ndarray, Round]:
+        """Plain clusters, and the best round.
+
+        Means of batches hold something of their clusters too. So a number that was not
+        given is decided again without the effects of the best round.
+        """
+        plain = self.fit(self.views)
+        best = self.best_round(plain, n_rounds)
+        if not isinstance(self.estimator.n_clusters, Integral):
+            before = self.n_clusters
+            self._decide_number(best.effects)
+            if self.n_clusters != before:
+                plain = self.fit(self.views)
+                best = self.best_round(plain, n_rounds)
+        return plain, best
 
     def fit(self, views: IncompleteViews, n_clusters: Any = None) -> np.ndarray:
         """Clusters of views by a copy of the estimator, which keeps its peace."""

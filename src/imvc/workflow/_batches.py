@@ -126,8 +126,8 @@ class BatchFindings:
         if done is not None and done.confounded:
             column = done.effects.column
             found.append(
-                f"clusters and {column} cannot be told apart (adjusted mutual "
-                f"information {done.leakage_before:.2f}), and --adjust {column} "
+                f"clusters and effects of {column} cannot be told apart (adjusted "
+                f"mutual information {done.leakage_after:.2f}), and --adjust {column} "
                 f"(adjust=) removed nothing: {done.reason}."
             )
         for name, (ami, p) in self.leakage.items():
@@ -169,7 +169,7 @@ def adjustment_notes(found: Adjustment) -> tuple[str, ...]:
     if found.reason is not None:
         return (
             f"not adjusted for {column}: {found.reason}; the clusters follow it by "
-            f"{before:z.2f} (adjusted mutual information).",
+            f"{found.leakage_after:z.2f} (adjusted mutual information).",
         )
     rounds = f"{found.n_rounds} round{'s' if found.n_rounds > 1 else ''}"
     shares = ", ".join(f"{view} {part:.0%}" for view, part in found.removed.items())
