@@ -31,7 +31,8 @@ def inspection_text(found: Inspection) -> str:
     """The text that ``str(inspection)`` gives, at most 88 characters wide."""
     share = 100 * found.n_complete / max(1, found.n_samples)
     parts = [
-        f"{found.n_samples} samples, {len(found.views)} views; {found.n_complete} "
+        f"{_many(found.n_samples, 'sample')}, {_many(len(found.views), 'view')}; "
+        f"{found.n_complete} "
         f"({share:.1f} %) have every view",
         _view_table(found),
         _picture(found),
@@ -44,6 +45,10 @@ def inspection_text(found: Inspection) -> str:
         parts.append(_column_table(found))
     parts.append(_warning_list(found))
     return "\n\n".join(parts)
+
+
+def _many(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _view_table(found: Inspection) -> str:
@@ -142,7 +147,8 @@ def _join_table(found: Inspection) -> str:
     for name, count in join.ids_per_table.items():
         lines.append([cut(name, _NAME), str(count), str(join.unmatched[name])])
     head = (
-        f"joined by id: {join.n_samples} ids in {len(join.ids_per_table)} tables, "
+        f"joined by id: {_many(join.n_samples, 'id')} in "
+        f"{_many(len(join.ids_per_table), 'table')}, "
         f"{join.in_all} of them in all"
     )
     return f"{head}\n{aligned(lines)}"

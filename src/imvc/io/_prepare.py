@@ -92,9 +92,10 @@ class Preparation:
             views = asked if isinstance(asked, tuple | Mapping) else ()
             unknown = [view for view in views if view not in names]
             if unknown:
+                option = step.replace("_", "-")
                 raise ValueError(
-                    f"{step} names the views {unknown}, which are unknown; the views "
-                    f"are {list(names)}."
+                    f"{step} (--{option}) names the views {unknown}, which are "
+                    f"unknown; the views are {list(names)}."
                 )
 
 

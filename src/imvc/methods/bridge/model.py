@@ -210,7 +210,9 @@ class LearntMixin:
             warn_user(
                 f"views are not missing at random: view {self.view_names_[u]!r} "
                 f"predicts where {self.view_names_[v]!r} is observed (missingness_ "
-                f"{self.missingness_[u, v]:.2f}); clusters may follow what is missing.",
+                f"{self.missingness_[u, v]:.2f}); clusters may follow what is missing. "
+                f"If that says something about the samples, mask_as_view=True (--set "
+                f"mask_as_view=true) lets it count as a view.",
             )
 
     @property
