@@ -572,3 +572,20 @@ def test_noise_is_called_so_first_in_terminal_json_and_page(
     assert record["warnings"][0].startswith(NO_CLUSTERS)
     page = Path("out/report.html").read_text()
     assert page.index(NO_CLUSTERS) < page.index("<h1>")
+
+
+def test_rows_of_one_view_come_from_several_files(study, capsys):
+    lines = Path("rna.csv").read_text().splitlines(keepends=True)
+    Path("first.csv").write_text("".join(lines[:30]))
+    Path("rest.csv").write_text("".join([lines[0], *lines[30:]]))
+    options = ["-k", "3", "--refits", "0", "--no-report", "--json", "-q"]
+    assert main(["cluster", *FILES, *options, "-o", "whole"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    rows = ["--rows", "rna=first.csv,rest.csv"]
+    assert main(["cluster", *FILES[1:], *rows, *options, "-o", "parts"]) == 0
+    parts = json.loads(capsys.readouterr().out)
+    assert parts["views"] == {**whole["views"]}
+    assert sorted(parts["sizes"]) == sorted(whole["sizes"])
+    again = ["cluster", "--from", "parts/run.json", "-o", "again", "--json", "-q"]
+    assert main(again) == 0
+    assert json.loads(capsys.readouterr().out)["same_labels"]

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from imvc.cli._option_texts import parameter_values
 from imvc.cli._options import (
     BlockOptions,
     Files,
@@ -16,7 +17,6 @@ from imvc.cli._options import (
     Quiet,
     Seed,
     Set,
-    parameter_values,
 )
 from imvc.cli._printing import print_json, print_table, print_text, print_warnings
 from imvc.cli._progress_bars import stage_progress

@@ -5,15 +5,8 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._options import (
-    Files,
-    InputOptions,
-    Json,
-    Quiet,
-    Seed,
-    complete_method,
-    names,
-)
+from imvc.cli._option_texts import names
+from imvc.cli._options import Files, InputOptions, Json, Quiet, Seed, complete_method
 from imvc.cli._printing import print_json, print_text, print_warnings
 from imvc.cli._progress_bars import stage_progress
 

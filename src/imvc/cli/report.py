@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from imvc.cli._options import PrintJson, names
+from imvc.cli._option_texts import names
+from imvc.cli._options import PrintJson
 from imvc.cli._printing import print_json
 
 EXAMPLES = (

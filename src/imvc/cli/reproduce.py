@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from imvc.cli._options import PrintJson, names, numbers
+from imvc.cli._option_texts import names, numbers
+from imvc.cli._options import PrintJson
 from imvc.cli._printing import clock, print_json, print_table
 from imvc.cli._progress_bars import progress_bar
 
