@@ -260,3 +260,17 @@ def test_two_new_tables_of_one_name_are_refused(training):
     fitted = FittedPreparation.fit([training])
     with pytest.raises(InputError, match="is called 'v' like"):
         fitted.apply([training, training])
+
+
+def test_codes_for_unknown_are_warned_of(rng):
+    X = rng.normal(50, 10, size=(60, 4))
+    X[[3, 9, 20], 1] = -999
+    X[5, 2] = -999  # a single one may be measured
+    X[:, 3] = np.arange(60) * 20 - 999  # one number among its like
+    (result,) = FittedPreparation.fit([table(X)]).apply_to_training([table(X)])
+    assert result.warnings == (
+        "numbers that may stand for 'unknown' were taken as measured in 'f1' (-999); "
+        "if they do, empty these cells.",
+    )
+    (new,) = FittedPreparation.fit([table(X)]).apply([table(X)])
+    assert new.warnings == ()

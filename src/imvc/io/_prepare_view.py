@@ -20,6 +20,7 @@ from imvc.views import count_nonfinite
 
 _BLOCK_BYTES = 8 * 2**20
 _MOSTLY_EMPTY = 0.5  # share of empty cells of a column to warn of
+_CODES = (-9.0, -99.0, -999.0, -9999.0, 999.0, 9999.0, 99999.0)
 _LISTED = 12  # columns of plain numbers that are listed one by one
 _MOST_ABSENT = 0.5  # share of columns that new samples may lack
 
@@ -242,6 +243,33 @@ def _counts(X: Any) -> np.ndarray:
     return X.shape[0] - holes
 
 
+def missing_codes(table: FileTable) -> list[str]:
+    """Warn of numbers that stand for "unknown", such as -999, and would be measured.
+
+    Two cells or more hold one, and it is farther from all other numbers of its column
+    than these are from each other.
+    """
+    X = table.values
+    if sp.issparse(X):
+        return []
+    found = []
+    for code in _CODES:
+        held = X == code
+        for j in np.flatnonzero(held.sum(axis=0) > 1).tolist():
+            others = X[~held[:, j] & ~np.isnan(X[:, j]), j]
+            if len(others) == 0 or others.min() <= code <= others.max():
+                continue
+            gap = min(abs(others.min() - code), abs(others.max() - code))
+            if gap > np.ptp(others):
+                found.append(f"{table.features[j]!r} ({code:g})")
+    if not found:
+        return []
+    return [
+        f"numbers that may stand for 'unknown' were taken as measured in "
+        f"{listed(found[:3], len(found))}; if they do, empty these cells."
+    ]
+
+
 def apply_view(
     view: ViewPreparation, table: FileTable, training: bool = False
 ) -> FileTable:
@@ -251,7 +279,7 @@ def apply_view(
     """
     absent = view.check_columns(table.source, table.columns)
     X, extra = _select_columns(view, table)
-    notes, warned = [], []
+    notes, warned = [], missing_codes(table) if training else []
     if extra and not training:
         notes.append(f"ignored {len(extra)} columns that the fit lacks: {shown(extra)}")
     if absent:
