@@ -96,6 +96,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     n_jobs : int, optional
         Threads; None uses all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
+        Random choices go by the ids of samples and the names of views, where they have
+        some, so that the order of neither matters; else by their places.
     verbose : int, default=0
         1 writes stages, 2 also iterations, to standard error.
     callback : callable, optional
