@@ -15,6 +15,7 @@ from imvc.methods import anchor_model
 from imvc.scale import (
     AnchorGraphs,
     BlockError,
+    ParquetRows,
     ThreadRunner,
     open_runner,
     row_statistics,
@@ -145,6 +146,29 @@ def test_fit_on_files_equals_fit_in_memory(client, files, in_memory, method):
     paths, mask = files
     model = small(method, memory_budget="2MiB").fit(paths, mask=mask, client=client)
     assert np.array_equal(fetch(client, model.labels_), in_memory[method].labels_)
+
+
+@pytest.mark.parametrize("method", [RISE, AnchorBridge])
+def test_files_with_ids_in_another_order_equal_a_fit_in_memory(
+    client, data, tmp_path, method
+):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    ids, order = np.array([f"p{i}" for i in range(N)]), np.random.RandomState(0)
+    frames, mixed = {}, {}
+    for name, X, seen in zip("abc", data[0], data[1].T):
+        frames[name] = pd.DataFrame(X[seen], index=ids[seen]).add_prefix(name)
+        mixed[name] = frames[name].sample(frac=1, random_state=order)
+        path = tmp_path / f"{name}.parquet"
+        mixed[name].rename_axis("id").reset_index().to_parquet(path, index=False)
+    files = {name: ParquetRows(tmp_path / f"{name}.parquet", "id") for name in "cab"}
+    model = small(method, memory_budget="2MiB", work_dir=tmp_path / "work")
+    model.fit(files, client=client)
+    labels = fetch(client, model.labels_)
+    found = as_views({name: mixed[name] for name in "cab"}).sample_ids
+    expected = small(method).fit(frames)
+    expected = pd.Series(expected.labels_, expected.sample_ids_)
+    np.testing.assert_array_equal(labels, expected.loc[found])
 
 
 def test_components_of_dask_arrays_equal_those_in_memory(client):

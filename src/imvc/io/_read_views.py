@@ -405,7 +405,7 @@ def _with_data(
     views = joined
     if joined.sample_ids is None:
         row_numbers = np.arange(joined.n_samples).astype(str).astype(object)
-        views = replace(joined, sample_ids=row_numbers)
+        views = replace(joined, sample_ids=row_numbers, numbered=True)
     kept, dropped = _samples_with_data(joined)
     if len(kept) == 0:
         raise ValueError(

@@ -159,10 +159,9 @@ def kmeans_centers(
     n_iter : int
     """
     rng = check_random_state(random_state)
-    n, size = rows.n, max(start_rows, 20 * k)
-    chosen = None if n <= size else random_rows(n, size, rng)
+    size = max(start_rows, 20 * k)
+    sample = rows.draw(size, rng)
     seeds = rng.randint(np.iinfo(np.int32).max, size=n_init)
-    sample = rows.take(chosen)
     few = ArrayRows(sample)
 
     def start(seed):
@@ -175,7 +174,7 @@ def kmeans_centers(
     # so that rounding does not renumber the clusters.
     limit = min(inertia for inertia, _, _ in found) * (1 + _SAME_INERTIA)
     _, centers, n_iter = next(result for result in found if result[0] <= limit)
-    if chosen is not None:
+    if rows.n > size:
         centers, n_iter = lloyd(rows, centers, max_iter=max_iter)
     return centers.astype(sample.dtype), n_iter
 
@@ -214,8 +213,8 @@ class RowBlocks(Protocol):
 
     n: int
 
-    def take(self, rows):
-        """Some rows by their numbers, ascending; None: all of them."""
+    def draw(self, size, rng):
+        """At most ``size`` random rows, in an order that does not matter to them."""
 
     def total(self, function):
         """Sum of ``function`` of every block of rows."""
@@ -231,8 +230,8 @@ class ArrayRows:
         self.n, self._X, self._map = X.shape[0], X, map
         self._blocks = [X[rows] for rows in row_slices(X.shape[0], _BLOCK_ROWS)]
 
-    def take(self, rows):
-        return self._X if rows is None else self._X[rows]
+    def draw(self, size, rng):
+        return self._X if self.n <= size else self._X[random_rows(self.n, size, rng)]
 
     def total(self, function):
         return reduce(add_results, self._map(function, self._blocks))

@@ -36,7 +36,7 @@ from imvc.methods.persistence import read_model, write_model
 from imvc.metrics import pattern_leakage
 from imvc.metrics._batch_labels import batch_codes, batch_leakage
 from imvc.scale import CellFill, threaded_map
-from imvc.views import ViewSchema, as_views
+from imvc.views import ViewSchema, as_views, name_order
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +96,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     n_jobs : int, optional
         Threads; None uses all cores. The result does not depend on it.
     random_state : int, RandomState instance or None
+        Random choices go by the ids of samples and the names of views, where they have
+        some, so that the order of neither matters; else by their places.
     verbose : int, default=0
         1 writes stages, 2 also iterations, to standard error.
     callback : callable, optional
@@ -303,6 +305,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
 class EmbeddingClusterer(MultiViewClusterer):
     """Base of the methods that embed all samples at once: then k-means."""
 
+    labels_: np.ndarray
+    view_weights_: np.ndarray
+    _order_of_views_matters = True  # beyond rounding, to what `_embed` finds
+
     @abstractmethod
     def _embed(self, views, rng):
         """Embedding (n_samples, d) of IncompleteViews, found in `_iterations`."""
@@ -322,11 +328,43 @@ class EmbeddingClusterer(MultiViewClusterer):
             return self._fill(views, map)
 
     def _learn(self, views, rng):
+        order, by_name = self._own_order(views)
+        own = views if by_name is None else views.select_views(by_name)
+        own = own if order is None else own.select(order)
         with threaded_map(getattr(self, "n_jobs", None)) as map:
-            self.embedding_ = self._embed_shuffled(views, rng)
+            self.embedding_ = self._embed_shuffled(own, rng)
             with self._stage("kmeans"):
                 self._partition(draw_seed(rng), map)
+        if order is not None:
+            self._give_back_samples(order, np.argsort(order))
+        if by_name is not None:
+            self._give_back_views(np.argsort(by_name).tolist())
         self.pattern_leakage_ = pattern_leakage(self.labels_, views.mask)
+
+    def _own_order(self, views):
+        """Orders of samples and views to learn in, so that the given ones do not count.
+
+        Samples go by their keys, views by their names; None: as they are given.
+        """
+        order = by_name = None
+        # Without `shuffle` the order is part of such a method.
+        if views.sample_keys is not None and getattr(self, "shuffle", True):
+            order = np.argsort(views.sample_keys, kind="stable")
+        if self._order_of_views_matters:
+            by_name = name_order(views.names)
+        return order, None if by_name == list(range(views.n_views)) else by_name
+
+    def _give_back_samples(self, order, place):
+        """Put what a fit keeps of samples into the order in which they were given.
+
+        Row ``j`` is of sample ``order[j]``; sample ``i`` stands in row ``place[i]``.
+        """
+        self.embedding_, self.labels_ = self.embedding_[place], self.labels_[place]
+
+    def _give_back_views(self, place):
+        """The same for what it keeps of views: view ``v`` stands at ``place[v]``."""
+        if hasattr(self, "view_weights_"):
+            self.view_weights_ = self.view_weights_[place]
 
     def _embed_shuffled(self, views, rng):
         """`_embed`, on shuffled samples for methods whose result depends on order."""

@@ -60,6 +60,14 @@ class ConsensusGraphClusterer(EmbeddingClusterer):
         self.graph_ = Z.astype(views.dtype)
         return left_singular_vectors(Z, self.n_clusters)[0].astype(views.dtype)
 
+    def _own_order(self, views):
+        order, by_name = super()._own_order(views)
+        return order if isinstance(self.seeds, str) else None, by_name  # else numbers
+
+    def _give_back_samples(self, order, place):
+        super()._give_back_samples(order, place)
+        self.graph_, self.seeds_ = self.graph_[place], order[self.seeds_]
+
 
 def choose_seeds(seeds, m, mask, rng):
     """The m samples that start as anchors: by rule, or as given."""

@@ -26,8 +26,9 @@ _FROM_GRAPHS = {"n_features_in_", "n_views_in_", "view_names_", "anchor_distance
 class GraphRowsSource(BlockSource):
     """Samples of which only the graph rows, by block, are left."""
 
-    def __init__(self, rows, starts, schema, dtype):
+    def __init__(self, rows, starts, schema, dtype, keys=None):
         self._rows, self.starts, self.dtype = rows, starts, dtype
+        self._keys, self.has_ids = keys, keys is not None
         self.names, self.n_features = schema.names, schema.n_features
         self.feature_names = schema.feature_names
 
@@ -37,6 +38,9 @@ class GraphRowsSource(BlockSource):
 
     def mask(self, i):
         return self._rows[i].mask[:, : self.n_views]
+
+    def keys(self, i):
+        return self._keys[i]
 
     def block(self, i):
         raise ValueError("only graph rows of these samples were kept.")
@@ -66,14 +70,16 @@ def update_model(model, Xs, mask):
         else:
             ids = np.concatenate([model.sample_ids_, ids])
         rows = learning.keep("graph", model._graphs, learning.blocks)
-        new = model._statistics(learning, rows)
+        new, n_old = model._statistics(learning, rows), len(old.starts) - 1
+        keys = None if old.keys is None else learning.keep_keys()
         samples = Samples(
-            JoinedBlocks(old.rows, rows, len(old.starts) - 1),
+            JoinedBlocks(old.rows, rows, n_old),
             np.append(old.starts, old.starts[-1] + learning.source.starts[1:]),
             Statistics(*add_results(old.statistics, new)),
             old.seeds,
             (*old.folders, learning.folder),
             drawn,
+            None if keys is None else JoinedBlocks(old.keys, keys, n_old),
         )
         views = new.nearest[: model.n_views_in_]
         distance = np.array([mean_distance(nearest) for nearest in views])
@@ -97,7 +103,8 @@ def _share_of(runner, old):
 
 
 def _solve_again(model, samples, ids, distance):
-    source = GraphRowsSource(samples.rows, samples.starts, model._schema, model._dtype)
+    about = samples.starts, model._schema, model._dtype, samples.keys
+    source = GraphRowsSource(samples.rows, *about)
     folder = None
     if any(own is not None for own in samples.folders):
         folder = RunFolder(TemporaryDirectory(prefix="imvc-"), {})
@@ -155,6 +162,10 @@ def samples_to_state(samples):
         for i in range(len(samples.starts) - 1)
         for j, array in enumerate(samples.rows[i].to_arrays())
     }
+    if samples.keys is not None:
+        arrays["keys"] = np.concatenate(
+            [samples.keys[i] for i in range(len(samples.starts) - 1)]
+        )
     return arrays, {
         "seeds": list(samples.seeds),
         "starts": samples.starts.tolist(),
@@ -170,5 +181,14 @@ def samples_from_state(model, arrays, values):
         rows[i] = GraphRows.from_arrays([arrays[name] for name in names])
     source = GraphRowsSource(rows, starts, model._schema, model._dtype)
     found = model._statistics(ThreadRunner(source, map), rows)
-    stand_for = values.get("stand_for")  # older files have none
-    return Samples(rows, starts, found, tuple(values["seeds"]), stand_for=stand_for)
+    keys = None
+    if "keys" in arrays:
+        keys = dict(enumerate(np.split(arrays["keys"], starts[1:-1])))
+    return Samples(
+        rows,
+        starts,
+        found,
+        tuple(values["seeds"]),
+        stand_for=values.get("stand_for"),  # older files have none
+        keys=keys,
+    )

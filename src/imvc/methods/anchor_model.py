@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from imvc.kernels._anchor_graph import kmeans_anchors, scale_rows, unit_rows
 from imvc.kernels._distances import nearest_anchors, row_slices
-from imvc.kernels._kmeans import add_results, kmeans_centers, random_rows
+from imvc.kernels._kmeans import add_results, kmeans_centers
 from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import (
     KEPT,
@@ -46,7 +46,7 @@ from imvc.scale import (
     parse_bytes,
     row_statistics,
 )
-from imvc.views import group_patterns
+from imvc.views import group_patterns, name_places
 
 _NOT_IN_PLAN = ("n_jobs", "verbose", "callback", "work_dir", "memory_budget")
 _FEW_SAMPLES = 5  # per anchor
@@ -74,6 +74,7 @@ class Samples:
     seeds: tuple  # of anchors and of k-means
     folders: tuple = ()  # RunFolder or None: keep temporary folders alive
     stand_for: int | None = None  # all samples that these were drawn of; None: no draw
+    keys: Any = None  # indexable: keys of the samples per block, where they have some
 
 
 @dataclass(frozen=True)
@@ -388,7 +389,8 @@ def pass_over_graphs(estimator, runner, seeds, graphs):
     own = statistics.nearest[: runner.n_views]
     estimator.anchor_distance_ = np.array([fresh_distance(nearest) for nearest in own])
     estimator.drift_ = np.ones(runner.n_views)
-    return Samples(rows, runner.source.starts, statistics, seeds, (runner.folder,))
+    starts, folders = runner.source.starts, (runner.folder,)
+    return Samples(rows, starts, statistics, seeds, folders, keys=runner.keys)
 
 
 def solve_and_label(estimator, runner, samples, solve, cluster):
@@ -476,11 +478,14 @@ def choose_anchors(runner, seed, n_anchors, sample, scale, deviations):
         Rows to choose from, and at least 20 per anchor; None: all.
     scale, deviations : as in AnchorGraphs
     """
-    tasks = []
+    tasks, place = [], name_places(runner.names)
     for v, n_v in enumerate(runner.surveyed.observed.sum(axis=0)):
-        rng, m = np.random.RandomState([seed, v]), max(1, min(n_anchors, n_v - 1))
+        rng, m = (
+            np.random.RandomState([seed, place[v]]),
+            max(1, min(n_anchors, n_v - 1)),
+        )
         size = n_v if sample is None else max(sample, _ROWS_PER_ANCHOR * m)
-        tasks.append((v, sample_rows(runner, v, size, rng), m, rng))
+        tasks.append((v, runner.random_rows(v, size, rng), m, rng))
 
     def of_view(task):
         v, X, m, rng = task
@@ -496,14 +501,6 @@ def default_anchors(n, c):
     many that time and accuracy are lost.
     """
     return max(100, (4 if n >= _MANY_SAMPLES * c else 2) * c)
-
-
-def sample_rows(runner, v, size, rng):
-    """At most ``size`` observed rows of view ``v``, drawn at random."""
-    count = runner.surveyed.observed[:, v].sum()
-    return runner.observed_rows(
-        v, random_rows(count, size, rng) if size < count else None
-    )
 
 
 def check_neighbors(n_neighbors, n_anchors):

@@ -110,6 +110,11 @@ class DAIMC(EmbeddingClusterer):
         self.feature_weights_ = [s_v.astype(views.dtype) for s_v in factors.s]
         return factors.V.astype(views.dtype)
 
+    def _give_back_views(self, place):
+        super()._give_back_views(place)
+        self.bases_ = [self.bases_[j] for j in place]
+        self.feature_weights_ = [self.feature_weights_[j] for j in place]
+
 
 @dataclass(frozen=True)
 class Factors:

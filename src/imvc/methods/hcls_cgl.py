@@ -129,6 +129,10 @@ class HCLSCGL(EmbeddingClusterer):
         warn_of_parts(self.graph_, self.n_clusters)
         return F.astype(views.dtype, copy=False)
 
+    def _give_back_samples(self, order, place):
+        super()._give_back_samples(order, place)
+        self.graph_ = self.graph_[place][:, place]
+
 
 class Graphs(NamedTuple):
     """A_v and H_v * H_v on the pairs (i, j) where some view is confident.

@@ -78,6 +78,8 @@ class ImputeKMeans(InductiveMixin, EmbeddingClusterer):
     scale: Literal["unit", "standard"] | None = "unit"
     n_jobs: int | None = None
 
+    _order_of_views_matters = False
+
     def _embed(self, views, rng):
         E = empty_rows(views)
         with threaded_map(self.n_jobs) as map:

@@ -39,7 +39,8 @@ class PSIMVCPG(ConsensusGraphClusterer):
     seeds : {"first", "complete", "random"} or array-like of int, default="first"
         Samples that the prototypes start at: the first ones (the authors' program),
         the first ones with every view (or, where these are too few, with the most),
-        some drawn with `random_state`, or these. The result depends on them.
+        some drawn with `random_state`, or these. The result depends on them. Of samples
+        with ids the first ones are those with the least keys, wherever they stand.
     weight_update : {"release", "exact"}, default="release"
         View weights proportional to 1/r_v, r_v the norm of the view's residual (the
         authors' program), or to 1/r_v^2, which minimises the objective.

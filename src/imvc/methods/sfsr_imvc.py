@@ -94,7 +94,7 @@ class SFSRIMVC(EmbeddingClusterer):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_anchors)
-        For "features", of shape (n_samples, n_views * (n_clusters + 1)).
+        For "features", of shape (n_samples, n_views * (n_clusters + 1)), views by name.
     objective_ : ndarray of shape (n_iter_,)
         Relative misfit of the observed samples after every iteration, largest view.
         The growing penalty drives it to zero.

@@ -111,6 +111,10 @@ class SIMVCSA(EmbeddingClusterer):
         self.consensus_ = F.astype(views.dtype)
         return embed(F, Z, P, self.n_clusters, self.embedding).astype(views.dtype)
 
+    def _give_back_samples(self, order, place):
+        super()._give_back_samples(order, place)
+        self.consensus_ = self.consensus_[place]
+
 
 def solve(X, rows, Z, lambda_, mu, steps):
     """Alternate over A, F, Z, P and gamma from the graphs Z; O(n m sum_v d_v) a sweep.

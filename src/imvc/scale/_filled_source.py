@@ -79,7 +79,7 @@ class FilledSource(BlockSource):
         self.base, self.fill = base, fill
         self.names, self.n_features = base.names, base.n_features
         self.feature_names, self.dtype = base.feature_names, base.dtype
-        self.starts = base.starts
+        self.starts, self.has_ids = base.starts, base.has_ids
 
     @property
     def fingerprint(self) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class RowSource(BlockSource):
     ) -> None:
         self._views, self._mask, self._columns = views, mask, columns
         self._ids, self.folder, self._keep = ids, folder, keep
+        self.has_ids = ids is not None
         self.starts = starts
         self.names = tuple(view.name for view in views)
         self.n_features = tuple(view.width for view in views)

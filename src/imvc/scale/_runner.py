@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-from imvc.kernels._kmeans import add_results
-from imvc.scale._draw import draw_by_pattern
+from imvc.kernels._kmeans import add_results, random_rows
+from imvc.scale._draw import draw_by_key, draw_by_pattern
 from imvc.scale._source import ViewsSource
 from imvc.views import IncompleteViews, as_views, group_patterns, stack_samples
+
+_SEED_LIMIT = np.iinfo(np.int32).max
 
 
 @contextmanager
@@ -198,6 +201,7 @@ class Runner(ABC):
     schema = property(lambda self: self.source.schema)
 
     keeps_rows_here = True  # whether this process can read what `keep` kept
+    keys: Any = None  # per block, where samples have ids; `survey` makes them
 
     @property
     def views(self):
@@ -271,8 +275,10 @@ class Runner(ABC):
         """What the user gets of KeptRows: an array, on disk or elsewhere if large."""
 
     def survey(self):
-        """Count who is observed where, and keep the masks at hand."""
+        """Count who is observed where, and keep masks and keys at hand."""
         self.masks = self.keep_masks()
+        if self.keys is None:
+            self.keys = self.keep_keys()
 
         def count():
             found = self.collect(count_mask, self.masks)
@@ -286,6 +292,25 @@ class Runner(ABC):
     def keep_masks(self):
         """Masks as inputs that need no second look at the data."""
         return self.keep("mask", np.asarray, self.masks)
+
+    def keep_keys(self):
+        """Keys of the samples of every block; None where they have no ids."""
+        if not self.source.has_ids:
+            return None
+        return self.keep("keys", self.source.keys, range(self.n_blocks))
+
+    def random_rows(self, v, size, rng):
+        """At most ``size`` observed rows of view ``v``, drawn at random.
+
+        They come in the order of the samples or, where these have keys, of the keys.
+        """
+        if self.keys is not None:
+            at, order = draw_by_key(self, size, rng.randint(_SEED_LIMIT), v)
+            return stack_rows(self.take_ranked(v, at))[order]
+        count = self.surveyed.observed[:, v].sum()
+        return self.observed_rows(
+            v, random_rows(count, size, rng) if size < count else None
+        )
 
     def observed_rows(self, v, ranks=None):
         """Rows of view ``v`` by their rank among its observed ones, ascending."""
@@ -327,11 +352,25 @@ class Runner(ABC):
         """At most ``size`` samples as IncompleteViews in memory, in their order.
 
         They are drawn by missing pattern, rare ones more often than they occur, and
-        alike for every cutting into blocks; a ``size`` of None: all samples.
+        alike for every cutting into blocks; a ``size`` of None: all samples. Where they
+        have keys, they come in the order of these and without ids: it is their places
+        then that count.
         """
+        numbers = np.arange(self.n_samples)
         if size is not None and size < self.n_samples:
-            return self.samples(draw_by_pattern(self, size, seed))
-        return self.views or self.samples(np.arange(self.n_samples))
+            numbers = draw_by_pattern(self, size, seed)
+        elif self.keys is None and self.views is not None:
+            return self.views
+        drawn = self.samples(numbers)
+        if self.keys is None:
+            return drawn
+        return replace(drawn.select(self.key_order(numbers)), sample_ids=None)
+
+    def key_order(self, numbers):
+        """Puts some samples, ascending, into the order of their keys."""
+        at = cut_by_block(numbers, self.source.starts)
+        keys = np.concatenate(self.collect(getitem, self.keys, at=at))
+        return np.argsort(keys, kind="stable")
 
 
 @dataclass(frozen=True)
@@ -354,12 +393,17 @@ class KeptRows:
     def __getitem__(self, i):
         return apply_all(self.items[i], functions=self.functions)
 
-    def take(self, rows):
-        """Some rows by number, ascending; None: all."""
-        rows = np.arange(self.n) if rows is None else rows
-        at = cut_by_block(rows, self.starts)
+    def draw(self, size, rng):
+        """At most ``size`` random rows, as `Runner.random_rows` draws them."""
+        order: Any = slice(None)
+        if self.runner.keys is not None:
+            at, order = draw_by_key(self.runner, size, rng.randint(_SEED_LIMIT))
+        else:
+            every = self.n <= size
+            rows = np.arange(self.n) if every else random_rows(self.n, size, rng)
+            at = cut_by_block(rows, self.starts)
         function = partial(take_and_apply, functions=self.functions)
-        return stack_rows(self.runner.collect(function, self.items, at=at))
+        return stack_rows(self.runner.collect(function, self.items, at=at))[order]
 
     def total(self, function):
         """Sum of ``function`` of every block of rows."""

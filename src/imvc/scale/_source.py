@@ -17,7 +17,13 @@ import scipy.sparse as sp
 from imvc.kernels._anchor_graph import anchor_rows, anchor_weights, scale_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import group_rows, pattern_grams
-from imvc.views import IncompleteViews, ViewSchema, group_patterns, stack_samples
+from imvc.views import (
+    IncompleteViews,
+    ViewSchema,
+    group_patterns,
+    id_keys,
+    stack_samples,
+)
 
 _BLOCK_ROWS = 32_768  # of views in memory
 _SPLIT_ROWS = 4_096  # smaller blocks are not worth a thread
@@ -48,6 +54,7 @@ class BlockSource(ABC):
     dtype: np.dtype
     starts: np.ndarray
     in_memory = False
+    has_ids = False  # whether samples have ids of their own, not just numbers
 
     @property
     def n_samples(self) -> int:
@@ -98,6 +105,12 @@ class BlockSource(ABC):
         """Ids of the samples of block `i`; None where samples are just numbered."""
         return None
 
+    def keys(self, i: int) -> np.ndarray:
+        """Keys of the samples of block `i`, made of their ids, which they must have."""
+        ids = self.ids(i)
+        assert ids is not None
+        return id_keys(ids)
+
     def content(self) -> str:
         """Checksum of what is observed, for data that no file's time tells apart."""
         digest = hashlib.blake2b(digest_size=16)
@@ -128,6 +141,7 @@ class ViewsSource(BlockSource):
     def __init__(self, views: IncompleteViews, block_rows: int | None = None) -> None:
         n = views.n_samples
         self.views = views
+        self.has_ids = views.sample_ids is not None and not views.numbered
         self.names, self.n_features = views.names, views.n_features
         self.feature_names, self.dtype = views.feature_names, views.dtype
         if block_rows is None:
@@ -138,12 +152,16 @@ class ViewsSource(BlockSource):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        return {
+        found: dict[str, Any] = {
             "kind": "memory",
             "n_samples": self.n_samples,
             "n_features": list(self.n_features),
             "content": self.content(),
         }
+        keys = self.views.sample_keys
+        if keys is not None:  # draws go by them
+            found["ids"] = hashlib.blake2b(keys.tobytes(), digest_size=16).hexdigest()
+        return found
 
     def _slice(self, i: int) -> slice:
         return slice(*self.span(i))
@@ -227,6 +245,13 @@ class GraphRows:
         nearest = [sum(own) for own in zip(*(part.nearest for part in parts))]
         mask = np.concatenate([part.mask for part in parts])
         return cls(mask, tuple(graphs), tuple(nearest))
+
+    def take(self, samples):
+        """Some of the samples, by number; the rows of views stand in their order."""
+        position, mask = np.cumsum(self.mask, axis=0) - 1, self.mask[samples]
+        at = [own[samples][seen] for own, seen in zip(position.T, mask.T)]
+        graphs = tuple((i[own], w[own]) for (i, w), own in zip(self.graphs, at))
+        return GraphRows(mask, graphs, self.nearest)
 
     def select(self, chosen):
         """Some of the views, by number."""

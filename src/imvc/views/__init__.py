@@ -11,6 +11,8 @@ from imvc.views._container import (
     ViewSchema,
     float_dtype,
     group_patterns,
+    name_order,
+    name_places,
     read_only,
     stack_samples,
     with_observed,
@@ -21,6 +23,7 @@ from imvc.views._frames import (
     is_annotated,
     read_table,
 )
+from imvc.views._keys import id_keys, mixed_bits
 from imvc.views._validate import (
     as_views,
     assemble_views,
@@ -42,8 +45,12 @@ __all__ = [
     "count_nonfinite",
     "float_dtype",
     "group_patterns",
+    "id_keys",
     "is_annotated",
     "join_tables",
+    "mixed_bits",
+    "name_order",
+    "name_places",
     "named_entries",
     "read_only",
     "read_table",

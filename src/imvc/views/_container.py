@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.views._frames import JoinReport
+from imvc.views._keys import id_keys
 
 BLOCK_BYTES = 4 * 2**20  # of rows that are looked at in one go
 _SHOWN_PATTERNS = 8  # of a summary
@@ -76,6 +77,8 @@ class IncompleteViews:
     empty_cells : bool
         Whether observed rows may have empty cells (NaN): only where `as_views` was told
         to keep them, for an estimator that fills them.
+    numbered : bool
+        Whether `sample_ids` are only the numbers of rows that have no ids.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class IncompleteViews:
     feature_names: tuple[tuple[str, ...] | None, ...]
     join_report: JoinReport | None = None
     empty_cells: bool = False
+    numbered: bool = False
 
     def __post_init__(self) -> None:
         if self.mask.flags.writeable:
@@ -127,6 +131,13 @@ class IncompleteViews:
     def schema(self) -> ViewSchema:
         """Names and features, for ``as_views(new, like=schema)``."""
         return ViewSchema(self.names, self.n_features, self.feature_names)
+
+    @cached_property
+    def sample_keys(self) -> np.ndarray | None:
+        """Random bits for every sample, from its id; None where samples have no ids."""
+        if self.sample_ids is None or self.numbered:
+            return None
+        return read_only(id_keys(self.sample_ids))
 
     @cached_property
     def _rows(self) -> tuple[np.ndarray, ...]:
@@ -225,6 +236,20 @@ class IncompleteViews:
             mask=self.mask[rows],
             positions=tuple(positions),
             sample_ids=None if ids is None else ids[chosen],
+        )
+
+    def select_views(self, chosen: Sequence[int]) -> "IncompleteViews":
+        """Some of the views, by number and in the order asked for; nothing is copied.
+
+        Samples that have none of them stay, without any view.
+        """
+        return replace(
+            self,
+            arrays=tuple(self.arrays[v] for v in chosen),
+            mask=self.mask[:, chosen],
+            names=tuple(self.names[v] for v in chosen),
+            positions=tuple(self.positions[v] for v in chosen),
+            feature_names=tuple(self.feature_names[v] for v in chosen),
         )
 
     def summary(self) -> str:
@@ -336,6 +361,20 @@ def group_patterns(mask: np.ndarray) -> tuple[Pattern, ...]:
         for rows in np.split(order, np.cumsum(size[size > 0])[:-1])
     )
     return tuple(sorted(patterns, key=lambda pattern: pattern.views))
+
+
+def name_order(names: Sequence[str]) -> list[int]:
+    """Numbers of views by their names, so that the order they come in does not count.
+
+    Shorter names go first: those that were made up, view0, view1 and so on, keep the
+    order of the views.
+    """
+    return sorted(range(len(names)), key=lambda v: (len(names[v]), names[v]))
+
+
+def name_places(names: Sequence[str]) -> list[int]:
+    """The place of every view in `name_order`."""
+    return np.argsort(name_order(names)).tolist()
 
 
 def float_dtype(dtype: np.dtype) -> np.dtype:

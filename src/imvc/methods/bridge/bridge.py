@@ -225,7 +225,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         self._collect_centers()
         self._warn()
         if len(components.views) == 1:
-            self._keep_samples(views, passes, seeds)
+            self._keep_samples(runner, passes, seeds)
 
     def _components(self, runner, c):
         """Which views and samples belong together, if there are c clusters."""

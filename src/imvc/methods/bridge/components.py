@@ -6,8 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from imvc.methods.bridge.graphs import choose_views
-
 
 def view_components(overlap, c):
     """Groups of views joined by overlaps: a list of tuples of views.
@@ -75,7 +73,7 @@ class Components:
         if len(self.views) == 1:
             return views
         own = self.owned(views.mask, i)
-        return choose_views(views, list(self.views[i])).select(own)
+        return views.select_views(list(self.views[i])).select(own)
 
 
 def side_by_side(mask, *found, components, columns):

@@ -3,7 +3,7 @@
 A view has one graph per *kind* of features: plain, rooted, and later learnt (step 7).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from imvc.kernels._distances import row_products
 from imvc.kernels._kmeans import random_rows
 from imvc.kernels._pca import centred_features, principal_axes, signed_root_rows
 from imvc.scale import GraphRows, map_observed
+from imvc.views import name_places
 
 PLAIN, ROOTED, LEARNT = 0, 1, 2
 
@@ -176,16 +177,21 @@ def add_kind(rows, kind):
     )
 
 
-def learn_features(views, rule, seed, map):
+def view_seeds(views, seed):
+    """A seed for every view that goes by its name; ``seed`` is a tuple."""
+    return [(*seed, place) for place in name_places(views.names)]
+
+
+def learn_features(views, rule, seeds, map):
     """Step 1: per view the Coordinates of both kinds, and the features of its rows."""
 
     def of_view(v):
         rows = views.rows(v)
-        few = rule.few(len(rows), np.random.RandomState([*seed, v]))
+        few = rule.few(len(rows), np.random.RandomState(seeds[v]))
         X = views.observed(v) if len(few) == len(rows) else views.take(v, rows[few])
         found = []
         for rooted in (False, True):
-            rng = np.random.RandomState([*seed, v, rooted])
+            rng = np.random.RandomState([*seeds[v], rooted])
             kind = Coordinates.learn(X, rooted, rule.n_components, rng)
             found.append((kind, np.concatenate(list(map_observed(kind, views, v)))))
         return tuple(zip(*found))
@@ -193,25 +199,13 @@ def learn_features(views, rule, seed, map):
     return list(map(of_view, range(views.n_views)))
 
 
-def choose_anchors(F, kind, rule, seed, map):
+def choose_anchors(F, kind, rule, seeds, map):
     """Step 2: Anchors per view for features ``F`` of one kind, and their graph rows."""
 
     def of_view(task):
-        v, own = task
-        few = rule.few(len(own), np.random.RandomState([*seed, v]))
-        anchors = Anchors.choose(own[few], rule, len(own), [*seed, v, kind])
+        seed, own = task
+        few = rule.few(len(own), np.random.RandomState(seed))
+        anchors = Anchors.choose(own[few], rule, len(own), [*seed, kind])
         return anchors, anchors(own)
 
-    return list(map(of_view, enumerate(F)))
-
-
-def choose_views(views, chosen):
-    """The views numbered ``chosen``, over the same samples."""
-    return replace(
-        views,
-        arrays=tuple(views.arrays[v] for v in chosen),
-        mask=views.mask[:, chosen],
-        names=tuple(views.names[v] for v in chosen),
-        positions=tuple(views.positions[v] for v in chosen),
-        feature_names=tuple(views.feature_names[v] for v in chosen),
-    )
+    return list(map(of_view, zip(seeds, F)))

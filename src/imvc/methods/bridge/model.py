@@ -31,7 +31,7 @@ from imvc.methods.bridge.spectrum import (
     diffusion_time,
     effective_dimension,
 )
-from imvc.scale import GraphRows, ThreadRunner, ViewsSource
+from imvc.scale import GraphRows
 
 _VERSION = 2  # of the method; models of another one mean something else
 _WARN_MISSINGNESS = 0.1
@@ -220,21 +220,29 @@ class LearntMixin:
         """How `update` makes graph rows of new samples."""
         return KeptGraphs(self._learnt[0].graphs)
 
-    def _keep_samples(self, views, passes, seeds):
+    def _keep_samples(self, runner, passes, seeds):
         """Keep the graph rows of the learning samples: `update` solves from them."""
-        rows = {0: add_kind(passes.rows, passes.placed)}
-        runner = ThreadRunner(ViewsSource(views, views.n_samples), map)
-        starts = runner.source.starts
-        self._samples = Samples(rows, starts, self._statistics(runner, rows), seeds)
+        rows, keys = add_kind(passes.rows, passes.placed), None
+        if runner.keys is not None:  # learnt from in their order
+            order = runner.key_order(np.arange(runner.n_samples))
+            rows = rows.take(np.argsort(order))
+            keys = {0: np.concatenate(runner.collect(np.asarray, runner.keys))}
+        nearest = self._nearest_only(rows.nearest)
+        starts = np.array([0, runner.n_samples])
+        self._samples = Samples({0: rows}, starts, nearest, seeds, keys=keys)
 
     def _statistics(self, runner, rows):
+        return self._nearest_only(runner.total(None, attrgetter("nearest"), rows))
+
+    def _nearest_only(self, nearest):
         # What is solved is solved from the rows themselves.
-        nearest = runner.total(None, attrgetter("nearest"), rows)
         return Statistics(PatternGrams(self._graphs.sizes, {}), nearest)
 
     def _learn_again(self, runner, samples):
         (old,), V = self._learnt, runner.n_views
         rows = GraphRows.stack([samples.rows[i] for i in range(runner.n_blocks)])
+        if runner.keys is not None:
+            rows = rows.take(runner.key_order(np.arange(runner.n_samples)))
         self.overlap_ = runner.surveyed.overlap
         kept = self.anchor_distance_, self.drift_  # of the fit, and of the new samples
         self._start_attributes(self.component_views_, V)

@@ -26,6 +26,7 @@ from imvc.methods.bridge.graphs import (
     choose_anchors,
     learn_features,
     stack_kinds,
+    view_seeds,
 )
 from imvc.methods.bridge.joint import JointGraph, many_patterns
 from imvc.methods.bridge.maps import predict_consensus
@@ -123,13 +124,13 @@ class Learner:
         """The last Pass that is asked for, from the views of some samples."""
         if both_passes:
             return self.learn(views, seed)[1].second
-        _, _, rows, anchors = self._begin(views, seed)
+        _, _, rows, anchors = self._begin(views, view_seeds(views, seed))
         return self.first_pass(rows, _sizes(*anchors))[1]
 
     def learn(self, views, seed):
         """Graphs and both passes from the views of the learning samples."""
-        mask = views.mask
-        coordinates, F, rows, anchors = self._begin(views, seed)
+        mask, seeds = views.mask, view_seeds(views, seed)
+        coordinates, F, rows, anchors = self._begin(views, seeds)
         evidence, first = self.first_pass(rows, _sizes(*anchors))
         with self.stage("learnt features"):
             Y = diffused(first.U, first.spectrum.values, self.c).astype(F[0][0].dtype)
@@ -140,7 +141,7 @@ class Learner:
                 return predict_consensus(F[v], Y[seen], omega[seen])
 
             found = list(self.map(predict, range(len(F))))
-            learnt, graphs = self._join_kind([p.features for p in found], LEARNT, seed)
+            learnt, graphs = self._join_kind([p.features for p in found], LEARNT, seeds)
             placed = [join(own.map(F_v)) for join, own, F_v in zip(learnt, found, F)]
             rows = add_kind(rows, graphs)
         r_squared = np.array([prediction.r_squared for prediction in found])
@@ -153,17 +154,17 @@ class Learner:
         ]
         return BridgeGraphs(views, self.c), passes
 
-    def _begin(self, views, seed):
+    def _begin(self, views, seeds):
         """Steps 1 and 2: coordinates and features by view, graphs, anchors by kind."""
         with self.stage("features"):
-            coordinates, F = zip(*learn_features(views, self.rule, seed, self.map))
+            coordinates, F = zip(*learn_features(views, self.rule, seeds, self.map))
         with self.stage("graphs"):
-            found = [self._join_kind(own, g, seed) for g, own in enumerate(zip(*F))]
+            found = [self._join_kind(own, g, seeds) for g, own in enumerate(zip(*F))]
             anchors, kinds = zip(*found)
             return coordinates, F, stack_kinds(views.mask, kinds), anchors
 
-    def _join_kind(self, F, kind, seed):
-        return zip(*choose_anchors(F, kind, self.rule, seed, self.map))
+    def _join_kind(self, F, kind, seeds):
+        return zip(*choose_anchors(F, kind, self.rule, seeds, self.map))
 
     def solve(self, rows, sizes, r_squared):
         """Both passes from the graph rows of all kinds; anchors and maps are given."""

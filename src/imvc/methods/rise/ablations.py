@@ -26,6 +26,7 @@ from imvc.kernels._anchor_graph import (
 from imvc.kernels._patterns import PatternMap, inverse_sqrt, leading_eigh
 from imvc.methods import anchor_model
 from imvc.scale import map_observed, row_statistics
+from imvc.views import name_places
 
 _POWER_STEPS, _POWER_TOL = 50, 1e-6
 
@@ -96,12 +97,14 @@ def choose_anchors(model, runner, seed):
         rule = model._n_anchors(runner), model.anchor_sample, model.scale, deviations
         return anchor_model.choose_anchors(runner, seed, *rule), deviations
 
+    place = name_places(runner.names)
+
     def choose(v):
         n_v = runner.surveyed.observed[:, v].sum()
         m = max(1, min(model._n_anchors(runner), n_v - 1))
         drawn = model.anchors == "random"
-        rng = np.random.RandomState([seed, v])
-        X = anchor_model.sample_rows(runner, v, m if drawn else n_v, rng)
+        rng = np.random.RandomState([seed, place[v]])
+        X = runner.random_rows(v, m if drawn else n_v, rng)
         X = scale_rows(X, model.scale, deviations[v])
         if drawn:
             return X.toarray() if sp.issparse(X) else X
