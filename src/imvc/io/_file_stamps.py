@@ -67,7 +67,7 @@ def check_unchanged(fingerprint: Any, cause: Exception | None = None) -> None:
 
     Parameters
     ----------
-    fingerprint : dict or list
+    fingerprint : dict, list or tuple
         Stamps, or whatever has them inside.
     cause : Exception, optional
         What the reading ended with; a change explains it.
@@ -193,7 +193,7 @@ def _groups(fingerprint: Any) -> Iterator[list[Stamp]]:
             yield [dict(part) for part in parts]
         inner = [value for key, value in fingerprint.items() if key != "parts"]
     else:
-        inner = fingerprint if isinstance(fingerprint, list) else []
+        inner = list(fingerprint) if isinstance(fingerprint, list | tuple) else []
     for value in inner:
         yield from _groups(value)
 
