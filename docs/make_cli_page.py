@@ -18,7 +18,8 @@ that it is up to date. The program comes with `pip install 'imvc[cli,io,report]'
 - Exit code 0: done; 1: a run failed; 2: wrong usage or input that cannot be used;
   130: interrupted (143: by SIGTERM). Errors are one line that names the file and the
   remedy.
-- Files are written whole or not at all, also when a command is interrupted.
+- Files are written whole or not at all, also when a command is interrupted. A file that
+  changes while it is read is an error (code 2) that names it.
 - `NO_COLOR=1` turns colours off. `imvc --install-completion` sets up the shell.
 """
 

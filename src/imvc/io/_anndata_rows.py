@@ -8,11 +8,11 @@ import numpy as np
 
 from imvc.io._anndata import child, matrix_layout, modalities, text
 from imvc.io._errors import need
+from imvc.io._file_stamps import stamp_file
 from imvc.io._row_reader import (
     RowReader,
     canonical_csr,
     cut_rows,
-    file_stamp,
     id_array,
     local_path,
 )
@@ -28,6 +28,7 @@ class AnnDataReader(RowReader):
     def __init__(self, path: str, label: str, group: str = "/") -> None:
         self.path, self.label, self.group = os.path.abspath(path), label, group
         with self._open() as file:
+            self._stamp = stamp_file(self.path)
             node = child(file[group], "X", label, whole=False)
             self.sparse = hasattr(node, "keys")
             self._read_layout(node)
@@ -40,7 +41,6 @@ class AnnDataReader(RowReader):
                 f"names of samples and {len(self.feature_names)} of features; write "
                 "it anew."
             )
-        self._stamp = file_stamp(self.path)
 
     def _open(self) -> Any:
         h5py = need("h5py", self.label)

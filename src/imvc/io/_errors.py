@@ -14,6 +14,10 @@ class InputError(ValueError):
     """
 
 
+class ChangedFileError(InputError):
+    """A file changed while it was read, so what was made of it is of no use."""
+
+
 class BlockError(ValueError):
     """Something is wrong with the data of a block.
 

@@ -47,9 +47,9 @@ def read_mtx(file: Request) -> list[FileTable]:
             values: Any = columns[0].reshape(header.shape, order="F")
         else:
             values = _sparse(columns, header, source)
-    stem = path if path.suffix.lower() == ".mtx" else path.with_suffix("")
-    ids = _names_beside(stem, ".rows", values.shape[0])
-    features = _names_beside(stem, ".cols", values.shape[1])
+    rows, cols = files_beside(path)
+    ids = _names_in(rows, path, values.shape[0])
+    features = _names_in(cols, path, values.shape[1])
     with reading(source, "a Matrix Market file"):
         return [
             matrix_table(
@@ -164,8 +164,15 @@ def _sparse(columns: list[np.ndarray], header: _Header, source: str) -> Any:
     return sp.csr_array((values, (rows, cols)), shape=header.shape)
 
 
-def _names_beside(path: Path, suffix: str, n: int) -> np.ndarray | None:
-    beside = path.with_suffix(suffix)
+def files_beside(path: Path) -> list[Path]:
+    """Where names of rows and columns of a .mtx file may be; none for other files."""
+    if ".mtx" not in path.name.lower():
+        return []
+    stem = path if path.suffix.lower() == ".mtx" else path.with_suffix("")
+    return [stem.with_suffix(".rows"), stem.with_suffix(".cols")]
+
+
+def _names_in(beside: Path, path: Path, n: int) -> np.ndarray | None:
     if not beside.exists():
         return None
     source = str(beside)

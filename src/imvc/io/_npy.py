@@ -7,6 +7,7 @@ import hashlib
 import mmap
 import os
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from imvc._files import naming_full_disk
 from imvc.io._checked_table import matrix_table
 from imvc.io._errors import InputError, input_error, reading
 from imvc.io._file_bytes import check_size
+from imvc.io._file_stamps import stamp_file
 from imvc.io._file_table import FileTable, Request
-from imvc.io._row_reader import CsrReader, RowReader, file_stamp
+from imvc.io._row_reader import CsrReader, RowReader
 
 
 def read_npy(file: Request) -> list[FileTable]:
@@ -82,7 +84,6 @@ class NpyReader(RowReader):
             self.strides[1] == dtype.itemsize or self.shape[1] <= 1
         )
         self.check_real()
-        self._stamp = file_stamp(self.path)
 
     def read(self, start: int, stop: int) -> Any:
         n, d = stop - start, self.shape[1]
@@ -115,6 +116,11 @@ class NpyReader(RowReader):
         high = first + sum(max(e, 0) for e in extents) + self.dtype.itemsize
         mapped = np.memmap(self.path, np.uint8, "r", low, (high - low,))
         return np.ndarray(shape, self.dtype, mapped.data, first - low, self.strides)
+
+    @cached_property
+    def _stamp(self) -> dict[str, Any]:
+        # Files of our own are never asked for theirs.
+        return stamp_file(self.path)
 
     @property
     def fingerprint(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from imvc.io._arrow_rows import (
     stack_lists,
 )
 from imvc.io._errors import BlockError, need
+from imvc.io._file_stamps import stamp_files
 from imvc.io._row_reader import RowReader, local_path
 
 _BATCH_ROWS = 8_192
@@ -74,6 +75,7 @@ class ParquetReader(RowReader):
         ids_needed: bool = True,
     ) -> None:
         self.label, self._filesystem, self._parts = label, filesystem, parts
+        self._stamps = _stamp_parts(filesystem, parts)
         footers = [self._footer(part) for part in parts]
         schema = footers[0].schema.to_arrow_schema()
         self.id_column = _find_ids(label, schema, id_column, ids_needed)
@@ -98,8 +100,6 @@ class ParquetReader(RowReader):
         else:
             self.feature_names = tuple(self._columns)
         self.shape = (self._starts[-1], width)
-        infos = filesystem.get_file_info(parts)
-        self._stamps = [[i.path, i.size, i.mtime_ns] for i in infos]
 
     def _footer(self, part: str) -> Any:
         parquet = need("pyarrow.parquet", self.label)
@@ -217,6 +217,14 @@ def open_parquet(rows: ParquetRows, ids_needed: bool = True) -> ParquetReader:
             f"{label}: has no .parquet files in it; pass the folder of the parts."
         )
     return ParquetReader(label, filesystem, parts, rows.id_column, ids_needed)
+
+
+def _stamp_parts(filesystem: Any, parts: list[str]) -> list[dict[str, Any]]:
+    """By what parts are known again; elsewhere they are not looked into."""
+    if filesystem.type_name == "local":
+        return stamp_files(parts)
+    infos = filesystem.get_file_info(parts)
+    return [{"path": i.path, "size": i.size, "mtime": i.mtime_ns} for i in infos]
 
 
 def has_parquet(path: str) -> bool:

@@ -13,6 +13,7 @@ from imvc.io._anndata import read_h5ad, read_h5mu
 from imvc.io._checked_table import check_table, id_strings, transposed
 from imvc.io._errors import input_error, need, reading, shown
 from imvc.io._file_bytes import PACKED, check_path, magic
+from imvc.io._file_stamps import unchanged
 from imvc.io._file_table import (
     ALL_SHEETS,
     WORKBOOKS,
@@ -22,7 +23,7 @@ from imvc.io._file_table import (
 )
 from imvc.io._guarded import check_guarded
 from imvc.io._matlab import read_matlab
-from imvc.io._matrix_market import read_mtx
+from imvc.io._matrix_market import files_beside, read_mtx
 from imvc.io._npy import read_npy
 from imvc.io._npz import read_npz
 from imvc.io._prepare_view import ViewPreparation
@@ -140,7 +141,8 @@ def read_file(
         str(path), name or "", id_column, layer=layer, sheet=sheet, guard=guard
     )
     options = columns or ColumnOptions()
-    found = read_raw(request, transpose)
+    with unchanged([request.path, *files_beside(request.path)]):
+        found = read_raw(request, transpose)
     chosen = [choose_ids([id_columns_of(raw, id_column)])[0] for raw in found]
     tables = [as_table(raw, ids, options) for raw, ids in zip(found, chosen)]
     options.check_names({t.name: column_names(raw) for t, raw in zip(tables, found)})

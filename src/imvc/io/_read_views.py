@@ -3,10 +3,13 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from imvc.io._file_stamps import Stamp, unchanged
 from imvc.io._file_table import FileTable, Request, file_of
 from imvc.io._join_tables import (
     check_overlap,
@@ -17,6 +20,7 @@ from imvc.io._join_tables import (
     settle_ids,
 )
 from imvc.io._match_views import match_views
+from imvc.io._matrix_market import files_beside
 from imvc.io._prepare import FittedPreparation, Preparation
 from imvc.io._read_file import (
     as_table,
@@ -56,6 +60,8 @@ class ViewFiles:
         Per sample columns that are no features; None where unknown.
     warnings : tuple of str
         What may spoil a clustering: ids that nearly match, columns mostly empty, ...
+    stamps : tuple of dict
+        Of the files as they were read: size and a digest of sampled content.
     """
 
     views: IncompleteViews
@@ -64,6 +70,7 @@ class ViewFiles:
     notes: tuple[str, ...]
     metadata: dict[str, np.ndarray]
     warnings: tuple[str, ...] = ()
+    stamps: tuple[Stamp, ...] = ()
 
 
 def read_views(
@@ -129,7 +136,8 @@ def read_views(
     Raises
     ------
     InputError
-        A file cannot be used, or files do not fit together.
+        A file cannot be used, changed while it was read (`ChangedFileError`), or files
+        do not fit together.
 
     Examples
     --------
@@ -143,12 +151,13 @@ def read_views(
             f"match_ids={match_ids!r} is unknown; pass 'exact' or 'loose'."
         )
     asked = _OptionsByFile(files, id_columns, names, transpose, like)
-    tables = asked.read_tables(
-        columns or ColumnOptions(), layer=layer, sheet=sheet, guard=guard
-    )
-    tables, notes = settle_ids(tables)
-    described = None if metadata is None else _Metadata(metadata, tables, guard)
-    tables, told, warned = _matched(tables, described, match_ids, id_map)
+    with unchanged(_all_files(asked.parts, metadata, id_map)) as stamps:
+        tables = asked.read_tables(
+            columns or ColumnOptions(), layer=layer, sheet=sheet, guard=guard
+        )
+        tables, notes = settle_ids(tables)
+        described = None if metadata is None else _Metadata(metadata, tables, guard)
+        tables, told, warned = _matched(tables, described, match_ids, id_map)
     near_misses = warned[0] if warned else None
     notes += told
     notes += check_overlap(tables, strict=like is None, near_misses=near_misses)
@@ -179,7 +188,15 @@ def read_views(
         notes=tuple(notes + dropped),
         metadata=found,
         warnings=tuple(warned),
+        stamps=tuple(stamps),
     )
+
+
+def _all_files(parts: Sequence[Sequence[str]], *more: _Path | None) -> list[Path]:
+    """Every file that is opened, names beside matrices included."""
+    given = [*chain.from_iterable(parts), *(path for path in more if path is not None)]
+    files = [file_of(path) for path in given]
+    return [*files, *chain.from_iterable(map(files_beside, files))]
 
 
 class _Metadata:

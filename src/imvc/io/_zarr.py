@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from imvc.io._errors import need
-from imvc.io._row_reader import RowReader, cut_rows, folder_stamp, local_path
+from imvc.io._file_stamps import stamp_folder
+from imvc.io._row_reader import RowReader, cut_rows, local_path
 
 
 class ZarrReader(RowReader):
@@ -51,7 +52,7 @@ class ZarrReader(RowReader):
         if folder is None:
             found["path"] = str(self._array.store_path)
         elif os.path.isdir(folder):
-            found |= folder_stamp(os.path.abspath(folder))
+            found |= stamp_folder(os.path.abspath(folder))
         else:
             found["path"] = folder
         return found

@@ -83,6 +83,7 @@ def update_model(model, Xs, mask):
         )
         views = new.nearest[: model.n_views_in_]
         distance = np.array([mean_distance(nearest) for nearest in views])
+        runner.source.check_unchanged()  # before the model is another
         _solve_again(model, samples, ids, distance)
         if drawn is not None:
             place_all(model, runner)

@@ -39,6 +39,7 @@ from imvc.methods.persistence import write_model
 from imvc.metrics import pattern_leakage_of
 from imvc.scale import (
     BlockProgress,
+    ChangedFileError,
     ThreadRunner,
     ViewsSource,
     fill_source,
@@ -173,14 +174,19 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         """
         self._validate_params()
         rule = {"plan": self._plan(), "work_dir": self.work_dir}
-        with self._runner(Xs, mask, client=client, **rule) as runner:
-            if batch is not None and not runner.keeps_rows_here:
-                raise ValueError(
-                    "batch needs labels in memory, and those of a fit on a Dask client "
-                    "stay on its workers; leave it out and give labels_.compute() and "
-                    "the batches to imvc.metrics.column_leakage."
-                )
-            return self._fit(runner, batch)
+        try:
+            with self._runner(Xs, mask, client=client, **rule) as runner:
+                if batch is not None and not runner.keeps_rows_here:
+                    raise ValueError(
+                        "batch needs labels in memory, and those of a fit on a Dask "
+                        "client stay on its workers; leave it out and give "
+                        "labels_.compute() and the batches to "
+                        "imvc.metrics.column_leakage."
+                    )
+                return self._fit(runner, batch)
+        except ChangedFileError:
+            self._forget()  # labels of files that are not what they were
+            raise
 
     def _fill_cells(self, runner):
         from imvc.methods._empty_cells import learn_fill

@@ -1,6 +1,6 @@
 """Blocks of samples, and runners that feed them to the methods."""
 
-from imvc.io._errors import BlockError
+from imvc.io._errors import BlockError, ChangedFileError
 from imvc.io._parquet import ParquetRows
 from imvc.io._write_rows import save_rows
 from imvc.scale._block_plan import parse_bytes
@@ -38,6 +38,7 @@ __all__ = [
     "BlockSource",
     "Blocks",
     "CellFill",
+    "ChangedFileError",
     "GraphRows",
     "KeptRows",
     "ObservedRows",

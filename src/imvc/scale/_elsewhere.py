@@ -1,6 +1,7 @@
 """The runner for data that are not just arrays in memory: files, blocks, clusters."""
 
 import hashlib
+import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -10,10 +11,11 @@ from pathlib import Path
 import numpy as np
 from joblib import effective_n_jobs
 
+from imvc.io._errors import ChangedFileError
 from imvc.scale._block_plan import parse_bytes
 from imvc.scale._dask_runner import DaskRunner
 from imvc.scale._dask_source import DaskSource
-from imvc.scale._folder import RunFolder
+from imvc.scale._folder import LOCK, RunFolder
 from imvc.scale._open import open_source
 from imvc.scale._runner import ThreadRunner, threaded_map
 
@@ -66,7 +68,7 @@ def open_elsewhere(
     elif client is None and (not source.in_memory or memory_budget is not None):
         folder = RunFolder(tempfile.TemporaryDirectory(prefix="imvc-"), {})
     try:
-        with threaded_map(n_jobs) as map:
+        with threaded_map(n_jobs) as map, _same_files(source, folder):
             if client is None:
                 yield ThreadRunner(source, map, folder, progress)
             else:
@@ -74,6 +76,31 @@ def open_elsewhere(
     finally:
         if folder is not None:
             folder.release()
+
+
+@contextmanager
+def _same_files(source, folder):
+    """Compare the files with what was opened, and drop what was made of others."""
+    try:
+        try:
+            yield
+        except Exception as error:
+            source.check_unchanged(error)
+            raise
+        source.check_unchanged()
+    except ChangedFileError:
+        if folder is not None:
+            _drop_stages(folder.path)
+        raise
+
+
+def _drop_stages(path):
+    """Empty the folder of a run: its stages may be of two versions of a file."""
+    for left in path.iterdir():
+        if left.is_dir():
+            shutil.rmtree(left)
+        elif left.name != LOCK:
+            left.unlink()
 
 
 def data_plan(source):

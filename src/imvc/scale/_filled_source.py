@@ -85,6 +85,10 @@ class FilledSource(BlockSource):
     def fingerprint(self) -> dict[str, Any]:
         return self.base.fingerprint  # what is learnt follows from the data
 
+    @property
+    def stamps(self) -> Any:
+        return self.base.stamps
+
     def mask(self, i: int) -> np.ndarray:
         return self.base.mask(i)
 

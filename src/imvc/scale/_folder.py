@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from imvc._files import atomic_write, naming_full_disk
+from imvc.io._file_stamps import changed_files
 from imvc.io._npy import write_header
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import PatternGrams
 from imvc.scale._source import GraphRows
 
-_PLAN = "plan.json"
+_PLAN, LOCK = "plan.json", ".lock"
 _SAVE_SECONDS = 10  # of work that a killed pass may lose
 
 
@@ -94,6 +95,7 @@ def _claim(folder, plan):
         there = json.loads(file.read_text("utf-8"))
         differ = sorted(k for k in {*plan, *there} if plan.get(k) != there.get(k))
         if differ:
+            _name_changed_files(folder, differ, there, plan)
             raise ValueError(
                 f"work_dir={str(folder)!r} holds a run that differs in "
                 f"{', '.join(differ)}; give an empty folder, or the same data and "
@@ -110,13 +112,23 @@ def _claim(folder, plan):
         json.dump(plan, handle, indent=1)
 
 
+def _name_changed_files(folder, differ, there, plan):
+    """Say which files changed since the run was begun, if nothing else differs."""
+    changed = changed_files(there.get("data"), plan.get("data"))
+    if changed and set(differ) <= {"data", "blocks"}:
+        raise ValueError(
+            f"work_dir={str(folder)!r} was begun with another {', '.join(changed)}; "
+            f"give an empty folder, or put the old file back."
+        )
+
+
 def _lock(folder):
     """A lock that dies with the process, where the system has such locks."""
     try:
         import fcntl
     except ImportError:  # Windows
         return None
-    file = open(folder / ".lock", "w")
+    file = open(folder / LOCK, "w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

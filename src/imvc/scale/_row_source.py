@@ -47,6 +47,7 @@ class RowSource(BlockSource):
             None if view.rows is None else view.rows.feature_names for view in views
         )
         self.dtype = np.result_type(*(float_dtype(view.dtype) for view in views))
+        self._mask_found = None if mask is None else mask.fingerprint
         self._cuts = [view.cuts(starts) for view in views]
 
     @property
@@ -57,8 +58,12 @@ class RowSource(BlockSource):
             "n_samples": self.n_samples,
             "blocks": digest,
             "views": [{"name": view.name, **view.fingerprint} for view in self._views],
-            "mask": None if self._mask is None else self._mask.fingerprint,
+            "mask": self._mask_found,
         }
+
+    @property
+    def stamps(self) -> Any:
+        return self.fingerprint
 
     def mask(self, i: int) -> np.ndarray:
         allowed = self._allowed(i)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc.io._file_stamps import check_unchanged
 from imvc.kernels._anchor_graph import anchor_rows, anchor_weights, scale_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import group_rows, pattern_grams
@@ -84,6 +85,18 @@ class BlockSource(ABC):
     @abstractmethod
     def fingerprint(self) -> dict[str, Any]:
         """What identifies the data, in JSON's types: a killed run checks it."""
+
+    @property
+    def stamps(self) -> Any:
+        """What holds the stamps of the files that are read; by default there are none.
+
+        Dask arrays, and blocks that a program makes, are not watched.
+        """
+        return ()
+
+    def check_unchanged(self, cause: Exception | None = None) -> None:
+        """Refuse files that changed since they were opened."""
+        check_unchanged(self.stamps, cause)
 
     @abstractmethod
     def mask(self, i: int) -> np.ndarray:

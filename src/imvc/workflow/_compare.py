@@ -15,7 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from imvc.insight import inspect
-from imvc.io import InputError, read_metadata
+from imvc.io import InputError, file_of, read_metadata
+from imvc.io._file_stamps import unchanged
 from imvc.methods import get_method, list_methods
 from imvc.methods._base import draw_seed
 from imvc.methods._registry import METHODS
@@ -323,7 +324,8 @@ def read_classes(text: str | os.PathLike[str]) -> dict[str, Any]:
     Without a column the table must have only one beside its ids.
     """
     path, column = _split(os.fspath(text))
-    ids, columns, _ = read_metadata(path)
+    with unchanged([file_of(path)]):
+        ids, columns, _ = read_metadata(path)
     if ids is None:
         raise InputError(
             f"{path}: has no column of ids; give a table with ids and classes."

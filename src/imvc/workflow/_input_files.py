@@ -24,6 +24,7 @@ from imvc.io import (
     read_views,
 )
 from imvc.io._file_bytes import check_path
+from imvc.io._file_stamps import check_unchanged
 from imvc.scale import BlockSource, ParquetRows, block_budget, open_source, parse_bytes
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._fit import methods_that
@@ -302,6 +303,7 @@ def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> Load
         if fingerprint:
             with stages.run("checksums"):
                 marks = tuple(fingerprint_of(path) for path in source.all_paths())
+                check_unchanged(found.stamps)  # they are of what was read
         for note in found.notes:
             stages.say(note)
     elif isinstance(source, ViewFiles):

@@ -170,6 +170,8 @@ def _writers_by_blocks(run: "ClusterRun") -> Iterator[tuple[str, _Writer]]:
     yield f"embedding.{kind}", rows(model.embedding_, has_ids and tabular)
     if has_ids and not tabular:
         yield "ids.csv", rows(np.empty((source.n_samples, 0)), True)
+    if has_ids:
+        source.check_unchanged()  # they were read from the files again
     yield "model.imvc", partial(_save_with_few_samples, model)
 
 

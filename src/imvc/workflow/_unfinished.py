@@ -2,11 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from imvc.io._file_stamps import changed_files
 from imvc.scale import BlockError, BlockSource, data_plan
 from imvc.workflow._stages import Stages
 
@@ -63,8 +64,9 @@ class UnfinishedRun:
     def _give_way(self, there, plan, stages) -> None:
         """Drop the stages of another run, if they may be dropped."""
         differ = sorted(k for k in {*plan, *there} if plan.get(k) != there.get(k))
-        if set(differ) <= {"data", "blocks"} and _written_anew(there, plan):
-            why = "of files that have changed since"
+        changed = changed_files(there.get("data"), plan["data"])
+        if changed and set(differ) <= {"data", "blocks"}:
+            why = f"of files that have changed since, {', '.join(changed)},"
         elif self._overwrite:
             why = f"that differed in {', '.join(differ)}"
         else:
@@ -104,25 +106,3 @@ class UnfinishedRun:
         """Remove the folder, if it is ours: the results are written."""
         if self._own:
             shutil.rmtree(self.path, ignore_errors=True)
-
-
-def _written_anew(there: Mapping[str, Any], plan: Mapping[str, Any]) -> bool:
-    """Whether the same files have another content, so that nothing can be gone on."""
-    old, new = (
-        {key: value for key, value in entry["data"].items() if key in ("views", "mask")}
-        for entry in (there, plan)
-    )
-    return old != new and sorted(_paths(old)) == sorted(_paths(new))
-
-
-def _paths(value: Any) -> Iterator[str]:
-    """Every path in a fingerprint."""
-    if isinstance(value, Mapping):
-        if isinstance(value.get("path"), str):
-            yield value["path"]
-        for part in value.get("parts", ()):
-            yield part[0]
-        value = list(value.values())
-    if isinstance(value, list):
-        for entry in value:
-            yield from _paths(entry)
