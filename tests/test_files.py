@@ -14,7 +14,7 @@ from imvc._files import atomic_write, check_folder, check_target
 from imvc.experiments import Record, RecordStore, RunSpec
 from imvc.io import OutputFolder, write_labels
 from imvc.scale import save_rows
-from imvc.scale._folder import BlockFiles, RowFile
+from imvc.scale._block_files import BlockFiles, RowFile
 
 REMEDY = "; free some space there, or write to another disk."
 KINDS = ["csv", "parquet", "npy", "zarr"]
@@ -135,7 +135,7 @@ def test_a_folder_for_which_there_is_no_room_leaves_no_lock(
 
 def test_a_block_without_room_is_named_and_leaves_no_part(tmp_path, monkeypatch):
     blocks = BlockFiles(tmp_path / "blocks")
-    monkeypatch.setattr(np.lib.format, "write_array", full())
+    monkeypatch.setattr("imvc.scale._checked_files.write_header", full())
     with pytest.raises(OSError, match=names_file(tmp_path / "blocks" / "000003.block")):
         blocks[3] = np.zeros(4)
     assert os.listdir(tmp_path / "blocks") == []
@@ -143,7 +143,7 @@ def test_a_block_without_room_is_named_and_leaves_no_part(tmp_path, monkeypatch)
 
 def test_rows_without_room_are_named(tmp_path, monkeypatch):
     rows = RowFile(tmp_path / "rows.npy", np.array([0, 2]), 3, float)
-    monkeypatch.setattr("imvc.scale._folder.write_header", full())
+    monkeypatch.setattr("imvc.scale._block_files.open", full(), raising=False)
     with pytest.raises(OSError, match=names_file(tmp_path / "rows.npy")):
         rows.open()
 

@@ -3,6 +3,7 @@
 import errno
 import os
 import tempfile
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,16 +15,24 @@ __all__ = [
     "is_full",
     "naming_full_disk",
     "no_room",
+    "sync_file",
+    "sync_folder",
 ]
 
-_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+# The disk is full, or the user's share of it; or a file may not become so large.
+_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG}
+# Some file systems cannot do it to folders, and some folders may not be opened.
+_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES}
+
+_UMASK = threading.Lock()
 
 
 @contextmanager
-def atomic_write(path, mode="wb"):
+def atomic_write(path, mode="wb", durable=True):
     """Open a temporary file beside ``path`` that takes its place on success.
 
-    On any exception the temporary file is removed and ``path`` stays as it was.
+    On any exception the temporary file is removed and ``path`` stays as it was. What
+    is ``durable`` outlives not only this process but also a loss of power.
     """
     path = Path(path)
     check_target(path)
@@ -32,13 +41,37 @@ def atomic_write(path, mode="wb"):
         try:
             with os.fdopen(handle, mode) as file:
                 yield file
-                file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
             # mkstemp makes files private; what we write follows the umask instead.
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
+            if durable:
+                sync_folder(path.parent)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+def sync_file(path):
+    """See to it that the content of a file outlives a loss of power."""
+    with naming_full_disk(path), open(path, "r+b") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(path):
+    """See to it that the names in a folder do, where the system can."""
+    if os.name == "nt":
+        return
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
             raise
 
 
@@ -85,7 +118,7 @@ def naming_full_disk(path):
 
 
 def is_full(error):
-    """Whether an error says that the disk, or the user's share of it, is full."""
+    """Whether an error says that there is no room for what is written."""
     return error.errno in _FULL
 
 
@@ -96,6 +129,7 @@ def no_room(path, code=errno.ENOSPC):
 
 
 def _umask():
-    mask = os.umask(0)
-    os.umask(mask)
+    with _UMASK:  # of the whole process, and read by changing it
+        mask = os.umask(0)
+        os.umask(mask)
     return mask

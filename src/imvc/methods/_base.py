@@ -8,7 +8,6 @@
 
 import logging
 import sys
-import warnings
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
 from time import perf_counter
@@ -21,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from imvc._warn import warn_user
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import kmeans
 from imvc.methods._iterations import Iterations
@@ -47,14 +47,6 @@ _SEED_LIMIT = np.iinfo(np.int32).max
 def draw_seed(rng):
     """One integer seed, so that stages do not depend on each other's draws."""
     return int(rng.randint(_SEED_LIMIT))
-
-
-def warn_user(message, category=UserWarning):
-    """Warn at the line that called this library, however deep inside we are."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back and frame.f_globals["__name__"].startswith("imvc."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
 
 
 def check_at_most(name, value, most, what, remedy="lower it"):

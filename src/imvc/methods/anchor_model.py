@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -204,7 +205,11 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
     def _learn(self, runner, rng):
         with self._stage("survey"):
             check_survey(runner)
-        seeds = runner.resume("seeds", lambda: (draw_seed(rng), draw_seed(rng)))
+        seeds = runner.resume(
+            "seeds",
+            lambda: (draw_seed(rng), draw_seed(rng)),
+            repeatable=isinstance(self.random_state, Integral),
+        )
         learning = self._learning_runner(runner, seeds[0])
         self._learn_blocks(learning, seeds)
         self._place_others(learning, runner)

@@ -6,7 +6,7 @@ from imvc.io._write_rows import save_rows
 from imvc.scale._block_plan import parse_bytes
 from imvc.scale._elsewhere import block_budget, data_plan
 from imvc.scale._filled_source import CellFill, fill_source
-from imvc.scale._folder import RunFolder
+from imvc.scale._folder import RunFolder, read_plan
 from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
 from imvc.scale._progress import BlockProgress
@@ -58,6 +58,7 @@ __all__ = [
     "open_runner",
     "open_source",
     "parse_bytes",
+    "read_plan",
     "row_statistics",
     "save_rows",
     "threaded_map",

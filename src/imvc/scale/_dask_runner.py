@@ -96,16 +96,15 @@ class DaskRunner(Runner):
         stacks: list = [None] * len(outputs)
         if name is not None and self.folder is not None:
             stacks = [
-                Stack(self.folder.path / f"{self._prefix}{own}.stack")
+                Stack(self.folder.path / f"{self._prefix}{own}.stack", self.n_blocks)
                 for own in outputs
             ]
+            for stack, kind in zip(stacks, outputs.values()):
+                stack.prepare(starts, *kind)
         items: list = stacks  # of an earlier run, where there is one
 
         def work():
             nonlocal items
-            for stack, kind in zip(stacks, outputs.values()):
-                if stack is not None:
-                    stack.prepare(starts, *kind)
             dtypes = [np.dtype(dtype) for _, dtype in outputs.values()]
             job = Job(function, inputs, stacks, dtypes)
             part = _delayed(getitem)
@@ -122,7 +121,7 @@ class DaskRunner(Runner):
             ]
             return self._wait(name or "rows", [total])[0]
 
-        summary = self.resume(name, work)
+        summary = self.resume(name, work, rows=stacks)
         return [KeptRows(self, own, starts) for own in items], summary
 
     def _compute_all(self, label, lists, total):

@@ -4,9 +4,7 @@ A worker that is lost costs no more than time: Dask runs its tasks again elsewhe
 tasks must depend on other tasks only, never on values that lie on one worker.
 """
 
-import os
 import pickle
-import uuid
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,9 +13,16 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from imvc._files import naming_full_disk
+from imvc._files import atomic_write, naming_full_disk
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
+from imvc.scale._checked_files import (
+    DamagedFile,
+    find_damage,
+    read_arrays,
+    removed,
+    write_arrays,
+)
 from imvc.scale._source import GraphRows
 from imvc.views import IncompleteViews, stack_samples
 
@@ -134,17 +139,20 @@ class Stack:
     """Rows of every block in a folder, as `dask.array.from_npy_stack` reads them.
 
     A file per block, since blocks differ in size and workers must not write into
-    parts of one file.
+    parts of one file. Each ends with its digest, which readers of ``.npy`` pass over.
     """
 
     folder: Path
+    n_blocks: int
+    digests = None  # beside those in the files
 
     def prepare(self, starts, width, dtype):
         """Make the folder, and the description that Dask asks for."""
-        self.folder.mkdir(exist_ok=True)
         sizes = tuple(np.diff(starts).tolist())
         chunks = (sizes,) if width is None else (sizes, (width,))
-        with open(self.folder / "info", "wb") as file:
+        with naming_full_disk(self.folder):
+            self.folder.mkdir(exist_ok=True)
+        with atomic_write(self.folder / "info") as file:
             pickle.dump({"chunks": chunks, "dtype": np.dtype(dtype), "axis": 0}, file)
 
     def write(self, i, rows):
@@ -154,15 +162,20 @@ class Stack:
                 "a folder that all machines share, under the same path."
             )
         # Whole or not at all, also if two workers come to write the same block.
-        partial = self.folder / f".{i}-{uuid.uuid4().hex}"
-        whole = self.folder / f"{i}.npy"
-        try:
-            with naming_full_disk(whole), open(partial, "wb") as file:
-                np.save(file, rows, allow_pickle=False)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
-        os.replace(partial, whole)
+        write_arrays(self.file(i), [rows])
+
+    def file(self, i):
+        return self.folder / f"{i}.npy"
+
+    def take_over(self, digests):
+        """Use the files of an earlier run; DamagedFile if one of them is not whole."""
+        for i in range(self.n_blocks):
+            damage = find_damage(self.file(i))
+            if damage is not None:
+                raise damage
 
     def __getitem__(self, i):
-        return np.load(self.folder / f"{i}.npy", allow_pickle=False)
+        try:
+            return read_arrays(self.file(i))[0]
+        except DamagedFile as damage:
+            raise removed(damage) from damage

@@ -15,7 +15,7 @@ from imvc.io._errors import ChangedFileError
 from imvc.scale._block_plan import parse_bytes
 from imvc.scale._dask_runner import DaskRunner
 from imvc.scale._dask_source import DaskSource
-from imvc.scale._folder import LOCK, RunFolder
+from imvc.scale._folder import LOCK, RunFolder, check_work_dir
 from imvc.scale._open import open_source
 from imvc.scale._runner import ThreadRunner, threaded_map
 
@@ -50,6 +50,8 @@ def open_elsewhere(
     plan : dict, optional
         What identifies the run, beside the data, in JSON's types.
     """
+    if work_dir is not None:
+        check_work_dir(work_dir)
     dask, rule = has_dask_arrays(Xs), {"like": like, "missing_values": missing_values}
     if client is None and dask:
         client = _current_client()

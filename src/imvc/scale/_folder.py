@@ -1,23 +1,25 @@
-"""A folder that keeps what does not fit into memory, and lets a killed run go on."""
+"""A folder that keeps what does not fit into memory, and lets a killed run go on.
+
+Whatever is in it is checked before it is used again. A file that is damaged, or gone
+although its stage was finished, is named, and its stage done again: stages depend on
+those before them and on nothing else, so what is made again is what was there.
+"""
 
 import json
-import math
-import os
+import shutil
 import tempfile
 import time
-import zipfile
-from collections import Counter
+import zlib
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
-from imvc._files import atomic_write, naming_full_disk
+from imvc._files import atomic_write, check_folder, naming_full_disk
+from imvc._warn import warn_user
+from imvc.io._errors import one_line
 from imvc.io._file_stamps import changed_files
-from imvc.io._npy import write_header
 from imvc.kernels._kmeans import add_results
-from imvc.kernels._patterns import PatternGrams
-from imvc.scale._source import GraphRows
+from imvc.scale._block_files import BlockFiles, RowFile
+from imvc.scale._checked_files import DamagedFile, load_state, save_state
 
 _PLAN, LOCK = "plan.json", ".lock"
 _SAVE_SECONDS = 10  # of work that a killed pass may lose
@@ -37,28 +39,83 @@ class RunFolder:
 
     def __init__(self, folder, plan):
         self.folder = folder
-        temporary = isinstance(folder, tempfile.TemporaryDirectory)
-        self.path = Path(folder.name if temporary else folder)
-        self.path.mkdir(parents=True, exist_ok=True)
+        # What goes with this process need not outlive a loss of power.
+        self.lasting = not isinstance(folder, tempfile.TemporaryDirectory)
+        self.path = Path(folder if self.lasting else folder.name)
+        check_work_dir(self.path)
+        with naming_full_disk(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
         self._lock = _lock(self.path)
-        _claim(self.path, plan)
+        self._plan = json.loads(json.dumps(plan))
+        self._finished = _finished_stages(self.path, self._plan)
+        if self._finished is None:
+            self._mark([])
+        self._come_to = []  # stages, in this process
 
-    def resume(self, name, compute):
-        """What was saved under ``name``, or ``compute()``, which is then saved."""
+    def resume(self, name, compute, rows=(), repeatable=True):
+        """What was saved under ``name``, or ``compute()``, which is then saved.
+
+        Parameters
+        ----------
+        rows : sequence of RowFile or Stack
+            What ``compute`` writes beside.
+        repeatable : bool, default=True
+            Whether ``compute`` gives the same again. If not, later stages go with it.
+        """
+        if not self.lasting:
+            return compute()
+        self._come_to.append(name)
+        saved = self._load(name, rows)
+        if saved is None:
+            if not repeatable:
+                self._drop_later()
+            result = compute()
+            saved = result, [own.digests for own in rows]
+            save_state(self.path / f"{name}.state", saved)
+        self._finish(name)
+        return saved[0]
+
+    def _load(self, name, rows):
+        """What a stage saved, if it did and neither that nor its rows are damaged."""
         file = self.path / f"{name}.state"
-        if file.exists():
-            return load_state(file)
-        result = compute()
-        save_state(file, result)
-        return result
+        if name not in self._finished and not file.exists():
+            return None
+        try:
+            saved = load_state(file)
+            for own, digests in zip(rows, saved[1]):
+                own.take_over(digests)
+        except DamagedFile as damage:
+            self._drop(name, [damage])
+            file.unlink(missing_ok=True)
+            return None
+        return saved
 
-    def blocks(self, name):
-        """GraphRows or masks of every block, read and written by its number."""
-        return BlockFiles(self.path / name)
+    def blocks(self, name, n_blocks, map):
+        """GraphRows or masks of every block, read and written by its number.
+
+        What an earlier run left of them is checked by ``map``, and the damaged ones
+        removed. `finish_blocks` is to be called when all blocks are there.
+        """
+        kept = BlockFiles(self.path / name)
+        self._come_to.append(name)
+        kept.tidy()
+        done = name in self._finished
+        there = [i for i in range(n_blocks) if done or i in kept]
+        damages = [own for own in map(kept.damage, there) if own is not None]
+        if damages:
+            self._drop(name, damages)
+        return kept
+
+    def finish_blocks(self, name, kept):
+        """Note that all blocks are there."""
+        if self.lasting and name not in self._finished:
+            kept.sync()
+        self._finish(name)
 
     def rows(self, name, starts, width, dtype):
         """One row per sample, read and written by blocks."""
-        return RowFile(self.path / f"{name}.npy", starts, width, dtype)
+        path = self.path / f"{name}.npy"
+        return RowFile(path, starts, width, dtype, self.lasting)
 
     @contextmanager
     def writing(self, name, files):
@@ -66,17 +123,63 @@ class RunFolder:
 
         The files take their names whole, at the end.
         """
-        reached = Reached(self.path / f"{name}.reached", files)
+        reached = Reached(self.path / f"{name}.reached", files, self.lasting)
+        try:
+            reached.restore()
+        except DamagedFile as damage:
+            reached.forget()
+            self._drop(name, [damage])
         for file in files:
             file.open(again=reached.n > 0)
         try:
             yield reached
             for file in files:
+                file.sync()
+            reached.forget()
+            for file in files:
                 file.finish()
         finally:
             for file in files:
                 file.close()
-        reached.forget()
+
+    def _drop(self, name, damages):
+        """Remove files that cannot be used, and say that their stage is done again."""
+        first, more = damages[0], len(damages) - 1
+        others = f" ({more} more files of this stage too)" if more else ""
+        fate = "it is removed, and " if first.path.exists() else ""
+        for damage in damages:
+            damage.path.unlink(missing_ok=True)
+        self._mark([own for own in self._finished if own != name])
+        warn_user(f"{first}{others}; {fate}stage {name!r} is done again.")
+
+    def _drop_later(self):
+        """Remove what stages left that this process has not come to yet."""
+        later = [
+            own
+            for own in sorted(self.path.iterdir())
+            if not own.name.startswith(".")
+            and own.name != _PLAN
+            and own.stem not in self._come_to
+        ]
+        for own in later:
+            shutil.rmtree(own) if own.is_dir() else own.unlink()
+        self._mark([own for own in self._finished if own in self._come_to])
+        if later:
+            warn_user(
+                f"{later[0]} and all other files of later stages are removed, and the "
+                f"stages done again: they were drawn by chance, without a number as "
+                f"random_state, and what was drawn is lost."
+            )
+
+    def _finish(self, name):
+        """A stage is finished, and its files outlive what may come."""
+        if name not in self._finished:
+            self._mark([*self._finished, name])
+
+    def _mark(self, finished):
+        self._finished = finished
+        if self.lasting:
+            _write_plan(self.path, self._plan, finished)
 
     def __getstate__(self):
         return {"path": self.path, "folder": None, "_lock": None}
@@ -88,11 +191,90 @@ class RunFolder:
             self._lock = None
 
 
-def _claim(folder, plan):
-    """Write the plan, or compare it with the one that is there."""
-    plan, file = json.loads(json.dumps(plan)), folder / _PLAN
-    if file.exists():
-        there = json.loads(file.read_text("utf-8"))
+class Reached:
+    """The first ``n`` blocks of a pass are done, and what they add up to.
+
+    It is saved every few seconds, after the rows of these blocks.
+    """
+
+    def __init__(self, file, rows, lasting):
+        self._file, self._rows, self._lasting = file, rows, lasting
+        self.n, self.total = 0, None
+        self._saved = time.monotonic()
+
+    def restore(self):
+        """Go on from what an interrupted pass saved, if it did; or DamagedFile."""
+        if not self._file.exists():
+            return
+        n, total, digests = load_state(self._file)
+        for rows, expected in zip(self._rows, digests):
+            rows.take_over_part(expected, n)
+        self.n, self.total = n, total
+
+    def add(self, summary):
+        """One more block is done."""
+        self.total = summary if self.n == 0 else add_results(self.total, summary)
+        self.n += 1
+        if self._lasting and time.monotonic() - self._saved >= _SAVE_SECONDS:
+            for rows in self._rows:
+                rows.sync()
+            digests = [rows.digests for rows in self._rows]
+            save_state(self._file, (self.n, self.total, digests))
+            self._saved = time.monotonic()
+
+    def forget(self):
+        self._file.unlink(missing_ok=True)
+
+
+def check_work_dir(path):
+    """Refuse a ``work_dir`` that is no folder and cannot become one."""
+    try:
+        check_folder(path)
+    except OSError as error:
+        raise type(error)(
+            f"work_dir={str(path)!r} (--work-dir) cannot be used: {error}"
+        ) from error
+
+
+def read_plan(folder):
+    """``(plan, finished stages)`` of the run in a folder; None where there is none.
+
+    A plan that is not as it was written is refused: it alone tells whose files these
+    are.
+    """
+    file = Path(folder) / _PLAN
+    if not file.exists():
+        return None
+    try:
+        there = json.loads(file.read_bytes())
+        plan, finished = there["plan"], there["finished"]
+        if there["crc32"] != _plan_crc(plan, finished):
+            raise ValueError("its digest is another")
+    except (ValueError, TypeError, LookupError) as error:
+        raise ValueError(
+            f"work_dir={str(folder)!r} (--work-dir) cannot be gone on with: its "
+            f"{_PLAN} is damaged, or not of this version ({one_line(error)}), and "
+            f"nothing else tells which run it holds; delete the folder, or give "
+            f"another."
+        ) from error
+    return plan, finished
+
+
+def _write_plan(folder, plan, finished):
+    text = {"plan": plan, "finished": finished, "crc32": _plan_crc(plan, finished)}
+    with atomic_write(folder / _PLAN, "w") as handle:
+        json.dump(text, handle, indent=1)
+
+
+def _plan_crc(plan, finished):
+    return zlib.crc32(json.dumps([plan, finished], sort_keys=True).encode())
+
+
+def _finished_stages(folder, plan):
+    """Stages of this very run that were finished; None: the folder is empty."""
+    found = read_plan(folder)
+    if found is not None:
+        there, finished = found
         differ = sorted(k for k in {*plan, *there} if plan.get(k) != there.get(k))
         if differ:
             _name_changed_files(folder, differ, there, plan)
@@ -101,15 +283,14 @@ def _claim(folder, plan):
                 f"{', '.join(differ)}; give an empty folder, or the same data and "
                 f"parameters to go on with that run."
             )
-        return
+        return finished
     others = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
     if others:
         raise ValueError(
             f"work_dir={str(folder)!r} is not empty ({others[0]!r} is in it) and no "
             f"run of imvc; give a new or empty folder."
         )
-    with atomic_write(file, "w") as handle:
-        json.dump(plan, handle, indent=1)
+    return None
 
 
 def _name_changed_files(folder, differ, there, plan):
@@ -128,7 +309,8 @@ def _lock(folder):
         import fcntl
     except ImportError:  # Windows
         return None
-    file = open(folder / LOCK, "w")
+    with naming_full_disk(folder):
+        file = open(folder / LOCK, "w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -138,201 +320,3 @@ def _lock(folder):
             f"another folder."
         ) from error
     return file
-
-
-class BlockFiles:
-    """GraphRows or masks of every block, a file each."""
-
-    def __init__(self, folder):
-        self._folder = folder
-        folder.mkdir(exist_ok=True)
-
-    def _file(self, i):
-        return self._folder / f"{i:06d}.block"
-
-    def __contains__(self, i):
-        return self._file(i).exists()
-
-    def __setitem__(self, i, item):
-        file = self._file(i)
-        partial = file.with_suffix(".partial")
-        arrays = item.to_arrays() if isinstance(item, GraphRows) else [item]
-        # No fsync: a killed process loses nothing, and these can be made again.
-        try:
-            with naming_full_disk(file), open(partial, "wb") as handle:
-                for array in arrays:
-                    _write_array(handle, array)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
-        os.replace(partial, file)
-
-    def __getitem__(self, i):
-        arrays = []
-        try:
-            with open(self._file(i), "rb") as file:
-                size = file.seek(0, 2)
-                file.seek(0)
-                while file.tell() < size:
-                    arrays.append(np.lib.format.read_array(file, allow_pickle=False))
-        except (ValueError, EOFError) as error:
-            raise ValueError(
-                f"{self._file(i)} is damaged; delete the folder and start again."
-            ) from error
-        return arrays[0] if len(arrays) == 1 else GraphRows.from_arrays(arrays)
-
-
-class Reached:
-    """The first ``n`` blocks of a pass are done, and what they add up to.
-
-    It is saved every few seconds, after the rows of these blocks.
-    """
-
-    def __init__(self, file, rows):
-        self._file, self._rows = file, rows
-        self.n, self.total = 0, None
-        if file.exists() and all(own.begun for own in rows):
-            self.n, self.total = load_state(file)
-        self._saved = time.monotonic()
-
-    def add(self, summary):
-        """One more block is done."""
-        self.total = summary if self.n == 0 else add_results(self.total, summary)
-        self.n += 1
-        if time.monotonic() - self._saved >= _SAVE_SECONDS:
-            for rows in self._rows:
-                rows.sync()
-            save_state(self._file, (self.n, self.total))
-            self._saved = time.monotonic()
-
-    def forget(self):
-        self._file.unlink(missing_ok=True)
-
-
-class RowFile:
-    """One row per sample in a ``.npy`` file, read and written by blocks.
-
-    Plain reads, no memory map: mapped pages would count as memory of this process.
-    """
-
-    def __init__(self, path, starts, width, dtype):
-        self._path, self._starts, self._dtype = path, starts, np.dtype(dtype)
-        self._tail = () if width is None else (int(width),)
-        self._row_bytes = self._dtype.itemsize * math.prod(self._tail)
-        self._size = int(starts[-1]) * self._row_bytes
-        self._offset = 0
-        self._partial = path.with_suffix(".partial")
-
-    @property
-    def begun(self):
-        """Whether an interrupted run wrote some of the rows."""
-        return self._partial.exists()
-
-    def open(self, again=False):
-        """Let blocks be written; ``again`` keeps what is there of them."""
-        shape = (int(self._starts[-1]), *self._tail)
-        with naming_full_disk(self._path):
-            self._handle = open(self._partial, "r+b" if again else "wb")
-            write_header(self._handle, self._dtype, shape)
-            self._offset = self._handle.tell()
-            self._handle.truncate(self._offset + self._size)
-            self._handle.flush()
-
-    def sync(self):
-        """See to it that what was written outlives the machine."""
-        with naming_full_disk(self._path):
-            os.fsync(self._handle.fileno())
-
-    def finish(self):
-        """Give the file its name."""
-        self.sync()
-        self.close()
-        os.replace(self._partial, self._path)
-
-    def close(self):
-        self._handle.close()
-
-    def __setitem__(self, i, rows):
-        rows = np.ascontiguousarray(rows, self._dtype)
-        # A handle for each block: threads write side by side, on every system.
-        with (
-            naming_full_disk(self._path),
-            open(self._partial, "r+b", buffering=0) as handle,
-        ):
-            handle.seek(self._offset + int(self._starts[i]) * self._row_bytes)
-            data = memoryview(rows.reshape(-1)).cast("B") if rows.size else b""
-            while len(data):
-                data = data[handle.write(data) :]
-
-    def __getitem__(self, i):
-        start, stop = int(self._starts[i]), int(self._starts[i + 1])
-        if not self._offset:  # an earlier run wrote the file
-            self._offset = self._path.stat().st_size - self._size
-        rows = np.fromfile(
-            self._path,
-            self._dtype,
-            (stop - start) * math.prod(self._tail),
-            offset=self._offset + start * self._row_bytes,
-        )
-        return rows.reshape(-1, *self._tail)
-
-    def array(self):
-        """Labels as an array; rows of several columns mapped from the file."""
-        return np.load(self._path, mmap_mode="r" if self._tail else None)
-
-
-def save_state(path, value):
-    """Write nested tuples, lists, dicts, numbers, text and arrays, atomically."""
-    arrays: list = []
-    tree = _plain(value, arrays)
-    with (
-        atomic_write(path) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
-    ):
-        archive.writestr("tree.json", json.dumps(tree))
-        for i, array in enumerate(arrays):
-            with archive.open(f"{i}.npy", "w", force_zip64=True) as member:
-                _write_array(member, array)
-
-
-def load_state(path):
-    """The inverse of `save_state`."""
-    with np.load(path, allow_pickle=False) as archive:
-        return _revive(json.loads(archive["tree.json"]), archive)
-
-
-def _plain(value, arrays):
-    if isinstance(value, PatternGrams):
-        return {"grams": _plain(value.to_tree(), arrays)}
-    if isinstance(value, np.ndarray):
-        arrays.append(value)
-        return {"array": len(arrays) - 1}
-    if isinstance(value, tuple | list):
-        kind = "tuple" if isinstance(value, tuple) else "list"
-        return {kind: [_plain(item, arrays) for item in value]}
-    if isinstance(value, Counter):
-        return {"counter": _plain(dict(value), arrays)}
-    if isinstance(value, dict):
-        pairs = [[_plain(k, arrays), _plain(v, arrays)] for k, v in value.items()]
-        return {"dict": pairs}
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _revive(tree, archive):
-    if not isinstance(tree, dict):
-        return tree
-    ((kind, content),) = tree.items()
-    if kind == "array":
-        return archive[f"{content}.npy"]
-    if kind == "grams":
-        return PatternGrams.from_tree(_revive(content, archive))
-    if kind == "counter":
-        return Counter(_revive(content, archive))
-    if kind == "dict":
-        return {_revive(k, archive): _revive(v, archive) for k, v in content}
-    items = [_revive(item, archive) for item in content]
-    return tuple(items) if kind == "tuple" else items
-
-
-def _write_array(file, array):
-    np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)

@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from imvc._files import sync_file, sync_folder
+from imvc._warn import warn_user
 from imvc.io._npy import NpyWriter, RowsWriter, open_npy, open_rows_folder
 from imvc.io._row_reader import RowReader
+from imvc.scale._checked_files import DamagedFile, crc_of, load_state, save_state
 
 _BUCKET_BYTES = 64 * 2**20
 _MOST_BUCKETS = 100  # their files are open at the same time
@@ -52,16 +55,44 @@ class WorkFolder:
         return path
 
     def is_done(self, name: str) -> bool:
-        """Whether an earlier run wrote this whole."""
-        return self.lasting and (self.file(name) / _DONE).exists()
+        """Whether an earlier run wrote this whole, and nothing happened to it since."""
+        path = self.file(name)
+        if not self.lasting or not (path / _DONE).exists():
+            return False
+        try:
+            for file, digest in load_state(path / _DONE).items():
+                if _file_digest(path / file) != digest:
+                    raise DamagedFile(path / file, "is damaged: its digest is another")
+        except DamagedFile as damage:
+            warn_user(f"{damage}; the view that it is of is written anew.")
+            return False
+        return True
 
     def done(self, name: str) -> None:
-        """Note that a folder is complete."""
-        (self.file(name) / _DONE).touch()
+        """Note that a folder is complete, and what is in it."""
+        if not self.lasting:
+            return
+        path = self.file(name)
+        files = sorted(path.iterdir())
+        for file in files:
+            sync_file(file)
+        sync_folder(path)
+        save_state(path / _DONE, {file.name: _file_digest(file) for file in files})
 
     def __getstate__(self) -> dict:
         # Only the maker removes a temporary folder.
         return {"_parent": self._parent, "_temporary": None}
+
+
+def _file_digest(file: Path) -> tuple[int, int]:
+    """Size and CRC-32 of a file."""
+    try:
+        with open(file, "rb") as handle:
+            size = handle.seek(0, 2)
+            handle.seek(0)
+            return size, crc_of(handle, size)
+    except FileNotFoundError as error:
+        raise DamagedFile(file, "is missing") from error
 
 
 def digest_of(value: Any) -> str:

@@ -261,14 +261,15 @@ class Runner(ABC):
         function = partial(without_summary, function=function)
         return self.rows_and_total(name, function, *inputs, width=width, dtype=dtype)[0]
 
-    def resume(self, name, compute):
+    def resume(self, name, compute, **rule):
         """``compute()``, or what an interrupted run saved of it under ``name``.
 
-        Nothing is saved without a name, or without a folder.
+        Nothing is saved without a name, or without a folder. The rule is that of
+        `RunFolder.resume`.
         """
         if name is None or self.folder is None:
             return compute()
-        return self.folder.resume(self._prefix + name, compute)
+        return self.folder.resume(self._prefix + name, compute, **rule)
 
     @abstractmethod
     def array(self, rows):
@@ -448,7 +449,8 @@ class ThreadRunner(Runner):
         return self.resume(name, add_up)
 
     def keep(self, name, function, *inputs):
-        kept = {} if self.folder is None else self.folder.blocks(self._prefix + name)
+        folder, own = self.folder, self._prefix + name
+        kept = {} if folder is None else folder.blocks(own, self.n_blocks, self.map)
 
         def fill(i):
             if i not in kept:  # an interrupted run may have left some
@@ -456,6 +458,8 @@ class ThreadRunner(Runner):
 
         for _ in self._pass(name, fill, [range(self.n_blocks)]):
             pass
+        if folder is not None:
+            folder.finish_blocks(own, kept)
         return kept
 
     def keep_masks(self):
@@ -488,7 +492,7 @@ class ThreadRunner(Runner):
                     reached.add(summary)
             return reached.total
 
-        summary = self.resume(name, work)
+        summary = self.resume(name, work, rows=kept)
         return [KeptRows(self, rows, starts) for rows in kept], summary
 
     def array(self, rows):

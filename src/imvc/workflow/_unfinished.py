@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from imvc.io._file_stamps import changed_files
-from imvc.scale import BlockError, BlockSource, data_plan
+from imvc.scale import BlockError, BlockSource, data_plan, read_plan
 from imvc.workflow._stages import Stages
 
 WORK_FOLDER = ".imvc-work"  # in the folder of the results
@@ -44,10 +44,10 @@ class UnfinishedRun:
 
     def take(self, model: Any, source: BlockSource, stages: Stages) -> list[str]:
         """Make sure that the folder is of this run; its finished stages."""
-        file = self.path / "plan.json"
-        if not file.exists():
+        found = read_plan(self.path)
+        if found is None:
             return []
-        there = json.loads(file.read_text("utf-8"))
+        there, _ = found
         plan = json.loads(json.dumps({**model._plan(), **data_plan(source)}))
         if plan != there:
             if self._own:
