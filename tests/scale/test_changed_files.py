@@ -220,7 +220,7 @@ class TestWorkFolder:
         paths, file = arrays
         self.fit(paths, tmp_path / "work")
         plan = json.loads((tmp_path / "work" / "plan.json").read_text())
-        view = plan["data"]["views"][1]
+        view = plan["plan"]["data"]["views"][1]
         assert view["path"] == str(file)
         assert view["size"] == file.stat().st_size
         assert len(view["digest"]) == 32
