@@ -131,6 +131,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     callback: Callback = None
     empty_cells: Literal["error", "fill", "mean"] = "error"
 
+    _n_found = 0  # clusters that samples of the fit are in
     _row_normalize = False  # of methods without the parameter: as their paper says
 
     def _clustering_space(self, Y):
@@ -244,7 +245,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self.converged_ = converged
 
     def _tell(self, data):
-        """Sum up the fit in the log; warn if it did not converge."""
+        """Sum up the fit in the log; warn where it found less than was asked for."""
         self._log(
             "%s: %d samples, %d views, %d iterations, pattern leakage %.3f",
             type(self).__name__,
@@ -259,6 +260,13 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
                 f"it converged; raise max_iter (--set max_iter={5 * self.max_iter}) or "
                 f"tol.",
                 ConvergenceWarning,
+            )
+        asked = getattr(self, "n_clusters_", self.n_clusters)
+        if self._n_found < asked:
+            warn_user(
+                f"only {self._n_found} of n_clusters={asked} clusters were found: too "
+                f"few samples differ, or not in what {type(self).__name__} looks at; "
+                f"lower n_clusters (-k), or check the views for repeated samples.",
             )
 
     @contextmanager
@@ -332,6 +340,7 @@ class EmbeddingClusterer(MultiViewClusterer):
         if by_name is not None:
             self._give_back_views(np.argsort(by_name).tolist())
         self.pattern_leakage_ = pattern_leakage(self.labels_, views.mask)
+        self._n_found = len(np.unique(self.labels_))
 
     def _own_order(self, views):
         """Orders of samples and views to learn in, so that the given ones do not count.

@@ -432,9 +432,7 @@ def label_rows(estimator, runner, Y):
         width=None,
         dtype=np.int64,
     )
-    estimator.embedding_, estimator.labels_ = runner.array(Y), runner.array(labels)
-    estimator.inertia_ = float(inertia)
-    estimator.pattern_leakage_ = leakage_of(table)
+    _set_placed(estimator, runner, Y, labels, inertia, table)
 
 
 def place_all(estimator, runner):
@@ -451,9 +449,15 @@ def place_all(estimator, runner):
             runner.blocks,
             outputs={"embedding": (width, runner.dtype), "labels": (None, np.int64)},
         )
+    _set_placed(estimator, runner, Y, labels, inertia, table)
+
+
+def _set_placed(estimator, runner, Y, labels, inertia, table):
+    """The attributes that say where samples are; ``table`` is that of `label_block`."""
     estimator.embedding_, estimator.labels_ = runner.array(Y), runner.array(labels)
     estimator.inertia_ = float(inertia)
     estimator.pattern_leakage_ = leakage_of(table)
+    estimator._n_found = len({label for _, label in table})
 
 
 def sample_runner(runner, size, seed):

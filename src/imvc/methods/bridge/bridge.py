@@ -27,11 +27,19 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods import anchor_model
 from imvc.methods._parameters import AtLeastTwo, Count, estimator, positional
-from imvc.methods.bridge.components import Components, inhabited, view_components
-from imvc.methods.bridge.graphs import GraphRule
-from imvc.methods.bridge.model import ComponentModel, LearntMixin
+from imvc.methods.bridge.components import (
+    Components,
+    Links,
+    inhabited,
+    join_groups,
+    view_components,
+    weak_links,
+)
+from imvc.methods.bridge.graphs import GraphRule, add_kind
+from imvc.methods.bridge.model import ComponentModel, LearntMixin, embed_kept
 from imvc.methods.bridge.number import (
     Reruns,
     cluster_stability,
@@ -43,6 +51,7 @@ from imvc.methods.bridge.rounding import guarded_partition, sums_of, unit_center
 from imvc.methods.bridge.spectrum import diffused
 
 _Several = Annotated[Sequence[int] | np.ndarray, "array-like"]
+_FEW_SAMPLES = 20  # per cluster
 _MOST_CLUSTERS = 20  # of the candidates where none are given
 
 
@@ -129,6 +138,10 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         adjusted R^2. Above 0.1 views are hardly missing at random: a warning says so.
     component_views_ : list of tuple of int
         Groups of views joined by shared samples; more than one are clustered apart.
+    weak_links_ : list of tuple
+        Where groups hang by few samples: ``(views, n_shared)``, views that only
+        ``n_shared`` samples, 2 n_clusters + 2 or less, link to the others of their
+        group, fewest first. How their clusters match is uncertain: a warning says so.
     objective_ : ndarray of shape (1,)
         Relaxed normalised cut, the sum of 1 - s_j^2 over the c - 1 leading
         non-constant singular values; summed over components.
@@ -214,24 +227,32 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         self._choose_number(runner, views, seeds)
         components = self._components(runner, self.n_clusters_)
         self._start_attributes(components.views, runner.n_views)
+        self._survey_links(runner, components.views, self.n_clusters_)
         for i in range(len(components.views)):
             own = components.select(views, i)
             c = min(self.n_clusters_, own.n_samples)
             graphs, passes = self._learner(c, runner.map).learn(own, (seeds[0], i))
             share = own.n_samples / views.n_samples
-            self._round(graphs, passes, seeds[1], share, runner.map)
+            kept = add_kind(passes.rows, passes.placed)
+            self._round(graphs, passes, kept, seeds[1], share, runner.map)
             if self.stability or self.evidence_ is not None:
                 self._measure_stability(own, share, seeds, runner.map)
         self._collect_centers()
         self._warn()
         if len(components.views) == 1:
-            self._keep_samples(runner, passes, seeds)
+            self._keep_samples(runner, kept, seeds)
 
     def _components(self, runner, c):
         """Which views and samples belong together, if there are c clusters."""
-        self.overlap_ = runner.surveyed.overlap
-        found = view_components(self.overlap_, c)
-        return Components(inhabited(runner.surveyed.patterns, found))
+        found = view_components(runner.surveyed.overlap, c)
+        joined = join_groups(found, Links(runner.surveyed.patterns), c)
+        return Components(inhabited(runner.surveyed.patterns, joined))
+
+    def _survey_links(self, runner, component_views, c):
+        """Count who is shared by which views; sets ``overlap_``, ``weak_links_``."""
+        self.overlap_, links = runner.surveyed.overlap, Links(runner.surveyed.patterns)
+        groups = view_components(self.overlap_, c)
+        self.weak_links_ = weak_links(groups, component_views, links, c)
 
     def _choose_number(self, runner, views, seeds):
         """Set ``n_clusters_``, of several candidates the largest that comes back."""
@@ -280,8 +301,11 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         """k-means starts; with many clusters one costs more, and gains less."""
         return self.n_init or min(20, max(4, 400 // c))
 
-    def _round(self, graphs, passes, seed, share, map):
-        """Step 8: the clusters of one component, from both of its passes."""
+    def _round(self, graphs, passes, kept, seed, share, map):
+        """Step 8: the clusters of one component, from both of its passes.
+
+        ``kept`` are the graph rows of its samples as KeptGraphs makes them.
+        """
         c, (values, U) = (
             graphs.n_clusters,
             (passes.second.spectrum.values, passes.second.U),
@@ -305,4 +329,10 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             centers,
             guard,
         )
+        if len(X) <= _FEW_SAMPLES * c:
+            Y = unit_rows(embed_kept(kept, component, self._dtype))
+            if len(np.unique(component.place(Y))) < c:
+                # So few samples may be placed elsewhere than they were learnt.
+                centers = unit_centers(Y, c, **starts).astype(self._dtype)
+                component = replace(component, centers=centers, guard=None)
         self._collect(component, passes, share)

@@ -1,6 +1,12 @@
-"""Views that no path of shared samples joins: AnchorBridge clusters them apart."""
+"""Which views AnchorBridge clusters together: those that shared samples join.
+
+Pairs of views that share many samples make groups. Groups that share some are joined as
+well, if the samples in question, of all their views together, can match c clusters; how
+sure that is, they say themselves: weak links. Groups without are clustered apart.
+"""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 
 def view_components(overlap, c):
-    """Groups of views joined by overlaps: a list of tuples of views.
+    """Groups of views joined by large overlaps: a list of tuples of views.
 
     Two views are joined when they share more than 2c + 2 samples, or more than half of
     the samples of the smaller one: with many clusters or few samples 2c + 2 may be out
@@ -19,6 +25,100 @@ def view_components(overlap, c):
     edges = overlap > np.minimum(2 * c + 2, half)
     count, label = connected_components(sp.csr_array(edges), directed=False)
     return [tuple(np.flatnonzero(label == i).tolist()) for i in range(count)]
+
+
+class Links:
+    """How many samples link groups of views.
+
+    Parameters
+    ----------
+    patterns : dict
+        Pattern (tuple of views) -> number of samples.
+    """
+
+    def __init__(self, patterns):
+        self._mask = pattern_mask(patterns)
+        self._count = np.array(list(patterns.values()))
+
+    def samples(self, views):
+        """How many samples have any of the views."""
+        return int(self._count[self._seen(views)].sum())
+
+    def shared(self, views, others):
+        """How many samples have any of the views and any of the others."""
+        return int(self._count[self._seen(views) & self._seen(others)].sum())
+
+    def _seen(self, views):
+        return self._mask[:, list(views)].any(axis=1)
+
+
+def pattern_mask(patterns):
+    """Which views every pattern has, (n_patterns, n_views)."""
+    n_views = 1 + max(v for p in patterns for v in p)
+    return np.array([np.isin(np.arange(n_views), p) for p in patterns])
+
+
+def nested_groups(groups, links):
+    """Groups of views, joined two by two along the strongest links: all but the last.
+
+    Groups that hang by few samples are joined late, so that they, and what is joined
+    without them, are among those found.
+    """
+    found, groups = [], sorted(groups)
+    shared = {pair: links.shared(*pair) for pair in combinations(groups, 2)}
+    while shared and max(shared.values()) > 0:
+        one, other = max(shared, key=lambda pair: shared[pair])
+        found += [one, other]
+        groups = [own for own in groups if own not in (one, other)]
+        shared = {pair: k for pair, k in shared.items() if {*pair} <= {*groups}}
+        new = tuple(sorted(one + other))
+        shared |= {(own, new): links.shared(own, new) for own in groups}
+        groups.append(new)
+    return found if len(groups) == 1 else found + groups
+
+
+def weakest_first(groups, links):
+    """``(shared, views)``: how many samples link nested groups to all other views.
+
+    Of the two sides of a cut the one with fewer samples is named.
+    """
+    everything, found = {v for group in groups for v in group}, set()
+    for views in nested_groups(groups, links):
+        others = tuple(sorted(everything - {*views}))
+        least = min(views, others, key=lambda own: (links.samples(own), len(own), own))
+        found.add((links.shared(views, others), least))
+    return sorted(found)
+
+
+def join_groups(groups, links, c):
+    """Join groups of views where enough samples link them to the others.
+
+    c clusters are matched by c samples at the least, or, in groups of less than 2c
+    samples, by half of these. A group with fewer links is left apart.
+    """
+    for shared, views in weakest_first(groups, links):
+        if shared == 0 or shared < min(c, links.samples(views) / 2):
+            inside = [own for own in groups if {*own} <= {*views}]
+            rest = [own for own in groups if own not in inside]
+            return join_groups(inside, links, c) + join_groups(rest, links, c)
+    return [tuple(sorted(v for group in groups for v in group))]
+
+
+def weak_links(groups, components, links, c):
+    """``(views, shared)`` where at most 2c + 2 samples link views of one component.
+
+    Parameters
+    ----------
+    groups : list of tuples of views
+        Of `view_components`.
+    components : list of tuples of views
+        Of `join_groups`.
+    """
+    found = []
+    for component in components:
+        inside = [own for own in groups if {*own} <= {*component}]
+        found += [w for w in weakest_first(inside, links) if w[0] <= 2 * c + 2]
+    return [(views, shared) for shared, views in sorted(found)]
 
 
 def owners(mask, components):
@@ -39,8 +139,7 @@ def inhabited(patterns, components):
         Pattern -> number of samples.
     components : list of tuples of views
     """
-    n_views = 1 + max(v for views in components for v in views)
-    mask = np.array([np.isin(np.arange(n_views), p) for p in patterns])
+    mask = pattern_mask(patterns)
     count = np.array(list(patterns.values()))
     size = [count[mask[:, list(views)].any(axis=1)].sum() for views in components]
     components = [components[i] for i in np.argsort(size, kind="stable")[::-1]]

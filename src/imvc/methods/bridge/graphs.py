@@ -29,8 +29,12 @@ class GraphRule:
     sample: int | None  # rows that principal axes and anchors are sought on
 
     def anchors(self, n_v):
-        """m = min(max(200, 5c), n_v / 2), at least one."""
-        return max(1, min(self.n_anchors or max(200, 5 * self.n_clusters), n_v // 2))
+        """m = min(max(200, 5c), n_v / 2); of few samples two per cluster, if so many.
+
+        Samples that are joined to the same anchors cannot be told apart.
+        """
+        most = max(n_v // 2, min(n_v, 2 * self.n_clusters))
+        return min(self.n_anchors or max(200, 5 * self.n_clusters), most)
 
     def neighbors(self, m):
         """k = m / c between 3 and 10, below m."""

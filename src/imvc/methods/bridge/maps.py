@@ -41,7 +41,7 @@ def predict_consensus(F, Y, omega):
     and since graphs know no scale its graph would copy the consensus.
     """
     X = np.hstack(F)
-    om = omega / omega.mean()
+    om = omega / omega.mean() if omega.any() else np.ones_like(omega)
     x_mean, y_mean = om @ X / len(X), om @ Y / len(X)
     X, Y = X - x_mean.astype(X.dtype), Y - y_mean.astype(Y.dtype)
     weighted = X * om.astype(X.dtype)[:, None]

@@ -20,10 +20,9 @@ from imvc.methods.bridge.graphs import (
     Coordinates,
     LearntMap,
     ViewGraphs,
-    add_kind,
 )
 from imvc.methods.bridge.joint import Bridge, JointGraph
-from imvc.methods.bridge.number import Candidate
+from imvc.methods.bridge.number import Candidate, listed
 from imvc.methods.bridge.rounding import SizeTolerant
 from imvc.methods.bridge.spectrum import (
     Spectrum,
@@ -35,6 +34,7 @@ from imvc.scale import GraphRows
 
 _VERSION = 2  # of the method; models of another one mean something else
 _WARN_MISSINGNESS = 0.1
+_NAMED = 3  # weak links in a warning
 
 
 @dataclass
@@ -142,6 +142,8 @@ class LearntMixin:
     _round: Any
     _set_samples: Any
     _stage: Any
+    _survey_links: Any
+    weak_links_: list
 
     def _start_attributes(self, component_views, n_views):
         self.component_views_, self._learnt = component_views, []
@@ -205,6 +207,8 @@ class LearntMixin:
                 f"each group is clustered apart, its clusters have numbers of their "
                 f"own, and nothing tells which of them belong together.",
             )
+        if self.weak_links_:
+            warn_user(weak_link_text(self.weak_links_, self.view_names_))
         u, v = np.unravel_index(self.missingness_.argmax(), self.missingness_.shape)
         if self.missingness_[u, v] > _WARN_MISSINGNESS:
             warn_user(
@@ -220,9 +224,9 @@ class LearntMixin:
         """How `update` makes graph rows of new samples."""
         return KeptGraphs(self._learnt[0].graphs)
 
-    def _keep_samples(self, runner, passes, seeds):
+    def _keep_samples(self, runner, rows, seeds):
         """Keep the graph rows of the learning samples: `update` solves from them."""
-        rows, keys = add_kind(passes.rows, passes.placed), None
+        keys = None
         if runner.keys is not None:  # learnt from in their order
             order = runner.key_order(np.arange(runner.n_samples))
             rows = rows.take(np.argsort(order))
@@ -243,13 +247,13 @@ class LearntMixin:
         rows = GraphRows.stack([samples.rows[i] for i in range(runner.n_blocks)])
         if runner.keys is not None:
             rows = rows.take(runner.key_order(np.arange(runner.n_samples)))
-        self.overlap_ = runner.surveyed.overlap
         kept = self.anchor_distance_, self.drift_  # of the fit, and of the new samples
         self._start_attributes(self.component_views_, V)
+        self._survey_links(runner, self.component_views_, old.c)
         passes = self._learner(old.c, runner.map).solve(
             rows.select(range(3 * V)), old.graphs.sizes, old.r_squared
         )
-        self._round(old.graphs, passes, samples.seeds[1], 1.0, runner.map)
+        self._round(old.graphs, passes, rows, samples.seeds[1], 1.0, runner.map)
         self._collect_centers()
         self._warn()
         self.anchor_distance_, self.drift_ = kept
@@ -295,10 +299,25 @@ class LearntMixin:
                 "fit the samples anew and save that model."
             )
         self.component_views_ = [tuple(p) for p in self.component_views_]
+        found = getattr(self, "weak_links_", [])  # older files have none
+        self.weak_links_ = [(tuple(views), shared) for views, shared in found]
         if self.candidates_ is not None:
             self.candidates_ = [Candidate(*own) for own in self.candidates_]
         self._learnt = list(unpack(values["learnt"], arrays))
         self._set_samples(arrays, values)
+
+
+def weak_link_text(weak, names):
+    """What is uncertain where few samples link views to the others."""
+    parts = []
+    for views, shared in weak[:_NAMED]:
+        own = listed([repr(names[v]) for v in views])
+        verb = f"view {own} is" if len(views) == 1 else f"views {own} are"
+        samples = "1 sample" if shared == 1 else f"{shared} samples"
+        parts.append(f"{verb} linked to the others by {samples} only")
+    if len(weak) > _NAMED:
+        parts.append(f"{len(weak) - _NAMED} more likewise (weak_links_)")
+    return f"{'; '.join(parts)}: how their clusters match is uncertain."
 
 
 def embed_components(views, learnt, components, columns, dtype):

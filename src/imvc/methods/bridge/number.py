@@ -420,7 +420,7 @@ class Choice:
         if self._missing:
             return self._missing
         if self._doubts:
-            text = _listed(self._doubts)
+            text = listed(self._doubts)
         else:
             text = (
                 f"every cluster comes back when anchors and starts are drawn anew, few "
@@ -479,6 +479,6 @@ class Choice:
         return int(max(places, key=lambda i: (score[i], k[i])))
 
 
-def _listed(parts):
+def listed(parts):
     """Parts of a sentence joined by commas and "and"."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
