@@ -4,6 +4,7 @@ python benchmarks/bench_scale.py out-of-core   files, against the cost of readin
 python benchmarks/bench_scale.py in-memory     beside MiniBatchKMeans and imml
 python benchmarks/bench_scale.py dask          against memory; bytes, weak scaling
 python benchmarks/bench_scale.py stages        what a sample costs where, one thread
+python benchmarks/bench_scale.py folder        digests and fsync as shares of a fit
 
 Every measurement has a process of its own. Data and finished measurements stay in
 --folder: a second call goes on where the first one stopped.
@@ -16,6 +17,7 @@ from pathlib import Path
 import scale_imml
 from common import exponent, table
 from scale_dask import bench_dask
+from scale_folder import bench_folder
 from scale_run import ROW_BYTES, Bench, fastest, filled, mib, one_round, score_cells
 from scale_stages import bench_stages
 
@@ -108,6 +110,7 @@ PARTS = {
     "in-memory": bench_in_memory,
     "dask": bench_dask,
     "stages": bench_stages,
+    "folder": bench_folder,
 }
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from functools import partial
 
 import numpy as np
@@ -418,6 +419,27 @@ def test_a_finished_run_is_read_from_its_folder_without_a_task(
     again = small(RISE, **options).fit(paths, mask=mask, client=client)
     labels = again.labels_.compute(scheduler="synchronous")
     assert np.array_equal(labels, first.labels_.compute(scheduler="synchronous"))
+
+
+@pytest.mark.parametrize("name", ["labels.stack/1.npy", "labels.stack/info"])
+def test_damaged_results_in_a_work_dir_are_made_again(
+    client, files, in_memory, tmp_path, name
+):
+    paths, mask = files
+    options = {"work_dir": tmp_path / "work", "memory_budget": "2MiB"}
+    small(RISE, **options).fit(paths, mask=mask, client=client)
+    file = tmp_path / "work" / name
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        again = small(RISE, **options).fit(paths, mask=mask, client=client)
+    told = [str(w.message) for w in caught if str(tmp_path) in str(w.message)]
+    # What Dask asks of the folder is written by every run.
+    assert len(told) == ("info" not in name)
+    assert all(f"{file} is damaged" in text for text in told)
+    assert np.array_equal(fetch(client, again.labels_), in_memory[RISE].labels_)
 
 
 def test_results_in_a_work_dir_outlive_the_cluster(

@@ -118,6 +118,21 @@ def test_a_rewritten_view_is_used_again_by_the_next_run(tmp_path, monkeypatch):
     assert json.loads(json.dumps(first.fingerprint)) == second.fingerprint
 
 
+@pytest.mark.parametrize("name", ["rows.npy", "samples.npy", "complete"])
+def test_a_rewritten_view_that_was_damaged_is_named_and_written_anew(tmp_path, name):
+    tables = frames()
+    paths = save_all(tmp_path, tables)
+    first = open_source(paths, work_dir=tmp_path / "work")
+    file = next(iter((tmp_path / "work").rglob(name)))
+    data = bytearray(file.read_bytes())
+    data[-30] ^= 1
+    file.write_bytes(data)
+    with pytest.warns(UserWarning, match=rf"{name} is damaged.*is written anew"):
+        second = open_source(paths, work_dir=tmp_path / "work")
+    assert_same(second, as_views(tables))
+    assert json.loads(json.dumps(first.fingerprint)) == second.fingerprint
+
+
 def test_a_changed_table_in_memory_is_rewritten_anew(tmp_path):
     tables = frames()
     paths = {**save_all(tmp_path, tables), "t1": tables["t1"]}

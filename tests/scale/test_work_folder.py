@@ -227,13 +227,13 @@ def test_rows_that_go_bad_within_a_run_are_named_and_the_run_goes_on(
 ):
     labels, _ = folders["rise"]
     rows = tmp_path / "work" / "embedding.npy"
-    whole = anchor_model.label_rows
+    whole = anchor_model.kmeans_centers
 
-    def spoil(*args):
+    def spoil(*args, **kwargs):
         flip(rows, 0.9)
-        return whole(*args)
+        return whole(*args, **kwargs)
 
-    monkeypatch.setattr(anchor_model, "label_rows", spoil)
+    monkeypatch.setattr(anchor_model, "kmeans_centers", spoil)
     with pytest.raises(ValueError, match=r"embedding\.npy is damaged: the digest"):
         fit("rise", tmp_path / "work")
     monkeypatch.undo()

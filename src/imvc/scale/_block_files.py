@@ -21,10 +21,13 @@ from imvc.scale._source import GraphRows
 
 
 class BlockFiles:
-    """GraphRows or masks of every block, a file each."""
+    """GraphRows or masks of every block, a file each.
+
+    The digest of a block is checked when a run first reads it.
+    """
 
     def __init__(self, folder):
-        self._folder = folder
+        self._folder, self._checked = folder, set()
         with naming_full_disk(folder):
             folder.mkdir(exist_ok=True)
 
@@ -36,13 +39,15 @@ class BlockFiles:
 
     def __setitem__(self, i, item):
         arrays = item.to_arrays() if isinstance(item, GraphRows) else [item]
+        self._checked.discard(i)
         write_arrays(self.file(i), arrays, durable=False)  # `sync` sees to all at once
 
     def __getitem__(self, i):
         try:
-            arrays = read_arrays(self.file(i))
+            arrays = read_arrays(self.file(i), check=i not in self._checked)
         except DamagedFile as damage:
             raise removed(damage) from damage
+        self._checked.add(i)
         return arrays[0] if len(arrays) == 1 else GraphRows.from_arrays(arrays)
 
     def damage(self, i):
@@ -67,7 +72,8 @@ class RowFile:
     """One row per sample in a ``.npy`` file, read and written by blocks.
 
     Plain reads, no memory map: mapped pages would count as memory of this process. The
-    file is for everybody to read, so its digests, one per block, stand elsewhere.
+    file is for everybody to read, so its digests, one per block, stand elsewhere. They
+    are checked when a run first reads a block: k-means reads it many times.
 
     Parameters
     ----------
@@ -92,6 +98,7 @@ class RowFile:
         self._size = len(self._head) + int(starts[-1]) * self._row_bytes
         self._partial = path.with_suffix(".partial")
         self.digests = [0] * (len(starts) - 1)
+        self._checked = set()
 
     def open(self, again=False):
         """Let blocks be written; ``again`` keeps what is there of them."""
@@ -120,6 +127,7 @@ class RowFile:
     def __setitem__(self, i, rows):
         data = as_bytes(np.asarray(rows, self._dtype))
         self.digests[i] = zlib.crc32(data)
+        self._checked.discard(i)
         # A handle for each block: threads write side by side, on every system.
         with (
             naming_full_disk(self._path),
@@ -147,8 +155,11 @@ class RowFile:
             rows = np.fromfile(path, self._dtype, count, offset=self._offset(i))
         except FileNotFoundError as error:
             raise DamagedFile(path, "is missing") from error
-        if zlib.crc32(as_bytes(rows)) != self.digests[i]:
+        if len(rows) < count:
+            raise DamagedFile(path, "is cut off")
+        if i not in self._checked and zlib.crc32(as_bytes(rows)) != self.digests[i]:
             raise DamagedFile(path, f"is damaged: the digest of block {i} is another")
+        self._checked.add(i)
         return rows.reshape(-1, *self._tail)
 
     def take_over(self, digests):
