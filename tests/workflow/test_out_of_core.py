@@ -268,6 +268,21 @@ def test_a_folder_for_the_work_is_kept(arrays, tmp_path):
     assert "labels" in found.summary()["resumed"]
 
 
+@pytest.mark.parametrize("pattern", ["**/rows.npy", "graph/*", "labels.npy"])
+def test_damage_in_the_folder_for_the_work_is_warned_of(tmp_path, pattern):
+    write_parquet(tmp_path)
+    files = BlockFiles([tmp_path / "a", tmp_path / "b.parquet"], id_columns="patient")
+    run(files, tmp_path / "out", work_dir=tmp_path / "work")
+    damaged = sorted((tmp_path / "work").glob(pattern))[0]
+    content = bytearray(damaged.read_bytes())
+    content[-30] ^= 1
+    damaged.write_bytes(content)
+    found = run(files, tmp_path / "again", work_dir=tmp_path / "work")
+    assert [text for text in found.warnings if f"{damaged} is damaged" in text]
+    again, once = (tmp_path / name / "labels.parquet" for name in ("again", "out"))
+    assert again.read_bytes() == once.read_bytes()
+
+
 def test_a_folder_of_somebody_elses_work_is_refused(arrays, tmp_path):
     run(arrays, tmp_path / "out", work_dir=tmp_path / "work")
     with pytest.raises(ValueError, match="holds a run that differs in n_clusters"):

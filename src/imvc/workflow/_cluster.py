@@ -21,7 +21,13 @@ from imvc.io import FittedPreparation
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._batches import BatchColumns, BatchFindings
 from imvc.workflow._cluster_run import ClusterRun
-from imvc.workflow._fit import check_cost, expected_cost, fit_model, make_model
+from imvc.workflow._fit import (
+    caught_warnings,
+    check_cost,
+    expected_cost,
+    fit_model,
+    make_model,
+)
 from imvc.workflow._input_files import BlockFiles, InputFiles, load_views
 from imvc.workflow._judge import forecast, judge, seek_structure
 from imvc.workflow._run_json import RunRecord, read_record
@@ -291,7 +297,8 @@ def _cluster_by_blocks(
     if work is not None:
         model.set_params(work_dir=str(work.path))
     with nullcontext() if work is None else work.kept(stages):
-        source = files.open(model, stages)
+        with caught_warnings() as reading:
+            source = files.open(model, stages)
         if work is not None:
             resumed = work.take(model, source, stages)
         warned = fit_model(model, source, stages)
@@ -305,7 +312,7 @@ def _cluster_by_blocks(
         work=work,
         resumed=tuple(resumed),
     )
-    return replace(run, warnings=run_warnings(run, fit=warned))
+    return replace(run, warnings=run_warnings(run, reading=reading, fit=warned))
 
 
 def _columns(metadata: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray]:

@@ -1,7 +1,8 @@
 """From a method's name to a fitted model, with its cost told first."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from imvc.methods import Cost, check_fits, estimate_cost, get_method
@@ -84,20 +85,27 @@ def fit_model(
     expected: float | None = None,
     batch: Any = None,
 ) -> tuple[str, ...]:
-    """Fit, telling iterations; what users are warned of, each sentence once."""
+    """Fit, telling iterations; what users are warned of."""
     with (
         stages.run("fit", expected=expected) as step,
-        warnings.catch_warnings(record=True) as caught,
+        caught_warnings() as warned,
     ):
-        warnings.simplefilter("always")
         model.set_params(callback=lambda iteration, objective: step(iteration))
         try:
             model.fit(views, batch=batch)
         finally:
             model.set_params(callback=None)
-    texts = (
-        " ".join(str(warning.message).split())
-        for warning in caught
-        if not issubclass(warning.category, _FOR_PROGRAMMERS)
-    )
-    return tuple(dict.fromkeys(texts))
+    return tuple(warned)
+
+
+@contextmanager
+def caught_warnings() -> Iterator[list[str]]:
+    """Yields a list that holds at the end what users are warned of, each text once."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield texts
+    for warning in caught:
+        text = " ".join(str(warning.message).split())
+        if not issubclass(warning.category, _FOR_PROGRAMMERS) and text not in texts:
+            texts.append(text)
