@@ -25,11 +25,14 @@ from imvc.views._validate import (
     as_views,
     assemble_views,
     count_nonfinite,
+    find_overflow,
     join_tables,
     named_entries,
 )
+from imvc.views._values import SAFE_SIZE
 
 __all__ = [
+    "SAFE_SIZE",
     "IncompleteViews",
     "JoinReport",
     "Pattern",
@@ -40,6 +43,7 @@ __all__ = [
     "check_features",
     "check_known",
     "count_nonfinite",
+    "find_overflow",
     "float_dtype",
     "group_patterns",
     "is_annotated",
