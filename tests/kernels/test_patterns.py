@@ -2,10 +2,17 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imvc.kernels._patterns import PatternGrams, group_rows, leading_eigh, pattern_grams
+from imvc.kernels._patterns import (
+    PatternGrams,
+    dense_eigh,
+    group_rows,
+    leading_eigh,
+    pattern_grams,
+)
 
 SIZES = (4, 3, 5)
 
@@ -146,3 +153,58 @@ def test_leading_eigh_of_zero_is_zero():
     values, vectors = leading_eigh(np.zeros((3, 3)), 2)
     assert not values.any()
     assert not vectors.any()
+
+
+def orthonormal_blocks(seed, repeats, d):
+    """The Gram matrix of ``repeats`` orthonormal bases: the identity up to rounding."""
+    rng = np.random.default_rng(seed)
+    bases = [np.linalg.qr(rng.standard_normal((9, d)))[0] for _ in range(repeats)]
+    return scipy.linalg.block_diag(*(Q.T @ Q for Q in bases))
+
+
+def few_values(seed, repeats, d):
+    """A full matrix with d + 1 different eigenvalues, each of them repeated."""
+    rng = np.random.default_rng(seed)
+    values = np.repeat(np.arange(d + 1.0), repeats)
+    Q = np.linalg.qr(rng.standard_normal((len(values), len(values))))[0]
+    return (Q * values) @ Q.T
+
+
+@given(
+    make=st.sampled_from([orthonormal_blocks, few_values]),
+    seed=st.integers(0, 10_000),
+    repeats=st.integers(6, 12),
+    d=st.integers(1, 3),
+)
+def test_repeated_eigenvalues_are_all_found(make, seed, repeats, d):
+    S = make(seed, repeats, d)
+    q = len(S)
+    everything = np.linalg.eigvalsh(S)
+    for start, stop in ((0, d), (q // 2, q // 2 + 1), (q - d, q)):
+        values, vectors = dense_eigh(S, start, stop)
+        np.testing.assert_allclose(values, everything[start:stop], atol=1e-12)
+        np.testing.assert_allclose(S @ vectors, vectors * values, atol=1e-12)
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(stop - start), atol=1e-9)
+
+
+@pytest.mark.parametrize("result", ["fewer", "none", "not finite", "an error"])
+def test_all_eigenvalues_are_sought_where_some_are_lost(monkeypatch, rng, result):
+    """Whatever the solver for some eigenvalues gives, on any machine."""
+    M = rng.standard_normal((20, 20))
+    S, real = M @ M.T, scipy.linalg.eigh
+
+    def spoiled(S, subset_by_index=None, **options):
+        values, vectors = real(S, subset_by_index=subset_by_index, **options)
+        if subset_by_index is None:
+            return values, vectors
+        if result == "an error":
+            raise scipy.linalg.LinAlgError("no convergence")
+        if result == "not finite":
+            return values, vectors * np.nan
+        kept = 1 if result == "fewer" else 0
+        return values[:kept], vectors[:, :kept]
+
+    monkeypatch.setattr(scipy.linalg, "eigh", spoiled)
+    values, vectors = leading_eigh(S, 2)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(S)[:-3:-1])
+    np.testing.assert_allclose(S @ vectors, vectors * values, atol=1e-10)

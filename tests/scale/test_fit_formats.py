@@ -166,7 +166,7 @@ def test_a_truncated_chunk_is_named_and_finished_stages_stay(data, tmp_path):
     work = tmp_path / "work"
     with pytest.raises(ValueError, match=r"a\.zarr.*block"):
         RISE(3, anchors=anchors, work_dir=work).fit([tmp_path / "a.zarr"], mask=mask)
-    assert (work / "anchors.state").exists()
+    assert (work / "survey.state").exists()
 
 
 MEMORY = """

@@ -1,13 +1,12 @@
 """Graphs between samples, their Laplacians and the eigenvectors of these."""
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
 from scipy.sparse.csgraph import connected_components
 
 from imvc.kernels._distances import block_slices, nearest_anchors, squared_distances
-from imvc.kernels._patterns import fix_signs, lanczos
+from imvc.kernels._patterns import dense_eigh, fix_signs, lanczos
 
 _DENSE_SIZE = 1500  # up to here LAPACK on a dense copy beats Lanczos, and is certain
 _SPECTRUM_SIZE = 300  # the same where the null space is known (both measured)
@@ -164,7 +163,7 @@ def smallest_eigenvectors(L, c):
         found = _lanczos(L.astype(np.float64), c, sigma=shift, OPinv=inverse)
         if found is not None:
             return found
-    values, vectors = scipy.linalg.eigh(_dense(L), subset_by_index=(0, c - 1))
+    values, vectors = dense_eigh(_dense(L), 0, c)
     return values, fix_signs(vectors)
 
 
@@ -188,9 +187,7 @@ def largest_eigenvectors(S, c, *, by="algebraic"):
         which = "LA" if by == "algebraic" else "LM"
         found = _lanczos(S.astype(np.float64), c, which=which)
     if found is None:
-        part = (n - c, n - 1) if by == "algebraic" else None
-        driver = "evr" if part else "evd"
-        found = scipy.linalg.eigh(_dense(S), subset_by_index=part, driver=driver)
+        found = dense_eigh(_dense(S), n - c if by == "algebraic" else 0, n)
     values, vectors = found
     key = values if by == "algebraic" else np.abs(values)
     order = np.argsort(-key, kind="stable")[:c]

@@ -434,11 +434,28 @@ def _largest(S, q, top):
         else:
             order = np.argsort(-found, kind="stable")
             return found[order], Q[:, order]
-    if _ALL_SHARE * top >= q:
-        found, Q = scipy.linalg.eigh(S, driver="evd")
-        return found[: -top - 1 : -1], Q[:, : -top - 1 : -1]
-    found, Q = scipy.linalg.eigh(S, subset_by_index=(q - top, q - 1), driver="evr")
+    found, Q = dense_eigh(S, q - top, q)
     return found[::-1], Q[:, ::-1]
+
+
+def dense_eigh(S, start, stop):
+    """Eigenpairs ``start`` to ``stop - 1`` of a dense symmetric ``S``, ascending.
+
+    Where eigenvalues repeat, LAPACK's solver for some of them may find fewer than it
+    was asked for, and says nothing. All of them are sought then, by another one.
+    """
+    if _ALL_SHARE * (stop - start) < len(S):
+        try:
+            found, Q = scipy.linalg.eigh(
+                S, subset_by_index=(start, stop - 1), driver="evr"
+            )
+        except scipy.linalg.LinAlgError:
+            pass
+        else:
+            if len(found) == Q.shape[1] == stop - start and np.isfinite(Q).all():
+                return found, Q
+    found, Q = scipy.linalg.eigh(S, driver="evd")
+    return found[start:stop], Q[:, start:stop]
 
 
 def lanczos(S, k, v0, **options):

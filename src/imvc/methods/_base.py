@@ -35,7 +35,13 @@ from imvc.methods._parameters import (
 from imvc.methods.persistence import read_model, write_model
 from imvc.metrics import pattern_leakage
 from imvc.metrics._batch_labels import batch_codes, batch_leakage
-from imvc.scale import CellFill, threaded_map
+from imvc.scale import (
+    CellFill,
+    SafeRange,
+    ThreadRunner,
+    ViewsSource,
+    threaded_map,
+)
 from imvc.views import ViewSchema, as_views, name_order
 
 logger = logging.getLogger(__name__)
@@ -134,6 +140,15 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     _n_found = 0  # clusters that samples of the fit are in
     _row_normalize = False  # of methods without the parameter: as their paper says
 
+    @property
+    def _most_offset(self):
+        """How far from zero a view may lie, in terms of its spread, without a warning.
+
+        Rows of length one, as nearly all methods have them, lose what lies along the
+        mean row, and digits of the rest.
+        """
+        return 100 if getattr(self, "scale", "unit") == "unit" else np.inf
+
     def _clustering_space(self, Y):
         """Rows of the embedding as k-means sees them; `imvc.confidence` needs it."""
         normalize = getattr(self, "row_normalize", self._row_normalize)
@@ -175,7 +190,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             codes, _ = batch_codes(batch, data.n_samples, data.sample_ids)
         self._forget()
         self._remember(data)
-        data = self._without_empty_cells(data)
+        data = self._ready(data)
         self._learn(data, check_random_state(self.random_state))
         self.batch_leakage_ = float("nan")
         if batch is not None:
@@ -183,12 +198,17 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self._tell(data)
         return self
 
-    def _without_empty_cells(self, data):
-        """The data, their empty cells filled if that was asked for."""
+    def _ready(self, data):
+        """The data in a range of safe squares, empty cells filled if asked for."""
+        data = self._bring_into_range(data)
         if self.empty_cells == "error":
             return data
         with self._stage("empty cells"):
             return self._fill_cells(data)
+
+    @abstractmethod
+    def _bring_into_range(self, data):
+        """Look at the size of the numbers, which sets ``_range``; the data in range."""
 
     @abstractmethod
     def _fill_cells(self, data):
@@ -209,9 +229,17 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             "fill" or "mean", by what it learnt.
         """
         check_is_fitted(self)
+        views = self._seen_views(Xs, mask)
+        return views if self._range is None else self._range.undo(views)
+
+    def _seen_views(self, Xs, mask):
+        """Views in memory as `_learn` saw those of the fit."""
+        rule = "error" if self._fill is None else "keep"
+        views = as_views(Xs, mask, missing_values=rule, like=self._schema)
+        if self._range is not None:
+            views = self._range(views)
         if self._fill is None:
-            return as_views(Xs, mask, like=self._schema)
-        views = as_views(Xs, mask, missing_values="keep", like=self._schema)
+            return views
         with threaded_map(getattr(self, "n_jobs", None)) as map:
             return self._fill(views, map)
 
@@ -237,6 +265,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         self._schema = data.schema
         self.sample_ids_ = data.sample_ids
         self.stage_seconds_ = {}
+        self._range: SafeRange | None = None
         self._fill: CellFill | None = None
 
     def _record(self, objective, converged):
@@ -320,6 +349,14 @@ class EmbeddingClusterer(MultiViewClusterer):
         yield steps
         self._record(steps.objective, steps.converged)
 
+    def _bring_into_range(self, views):
+        from imvc.methods._value_range import bring_into_range
+
+        runner = ThreadRunner(ViewsSource(views), map)
+        runner.survey()
+        bring_into_range(self, runner)
+        return runner.views
+
     def _fill_cells(self, views):
         from imvc.methods._empty_cells import learn_fill_of_views
 
@@ -394,6 +431,7 @@ class InductiveMixin(metaclass=ABCMeta):
     """The verbs of methods whose embedding is a function of the sample alone."""
 
     fit: Any
+    _range: SafeRange | None
     _fill: CellFill | None
 
     @abstractmethod
@@ -460,9 +498,11 @@ class InductiveMixin(metaclass=ABCMeta):
         write_model(self, path, *self._whole_state())
 
     def _whole_state(self):
-        """`_get_state`, and what fills empty cells."""
+        """`_get_state`, what brings views into range, and what fills empty cells."""
         arrays, values = self._get_state()
-        return arrays | ({} if self._fill is None else self._fill.to_arrays()), values
+        for rule in (self._range, self._fill):
+            arrays = arrays | ({} if rule is None else rule.to_arrays())
+        return arrays, values
 
     @classmethod
     def load(cls, path):
@@ -477,6 +517,7 @@ class InductiveMixin(metaclass=ABCMeta):
             tuple(int(d) for d in model.n_features_in_),
             tuple(None if f is None else tuple(f) for f in values["feature_names"]),
         )
+        model._range = SafeRange.from_arrays(arrays)
         model._fill = CellFill.from_arrays(arrays, len(model.view_names_))
         model._set_state(arrays, values)
         return model

@@ -189,10 +189,17 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             self._forget()  # labels of files that are not what they were
             raise
 
+    def _bring_into_range(self, runner):
+        from imvc.methods._value_range import bring_into_range
+
+        with self._stage("survey"):
+            check_survey(runner)
+            bring_into_range(self, runner)
+        return runner
+
     def _fill_cells(self, runner):
         from imvc.methods._empty_cells import learn_fill
 
-        check_survey(runner)
         self._fill = learn_fill(runner, self.empty_cells)
         runner.read_from(fill_source(runner.source, self._fill, runner.map))
         return runner
@@ -203,8 +210,6 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         self._dtype = runner.dtype
 
     def _learn(self, runner, rng):
-        with self._stage("survey"):
-            check_survey(runner)
         seeds = runner.resume(
             "seeds",
             lambda: (draw_seed(rng), draw_seed(rng)),
@@ -350,8 +355,9 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             progress=BlockProgress() if self.verbose else None,
             **options,
         ) as runner:
-            if fill is not None:
-                runner.read_from(fill_source(runner.source, fill, runner.map))
+            for change in () if like is None else (self._range, fill):
+                if change is not None:
+                    runner.read_from(fill_source(runner.source, change, runner.map))
             yield runner
 
     def _plan(self):

@@ -98,6 +98,8 @@ class DAIMC(EmbeddingClusterer):
     max_iter: Count = 30
     tol: NonNegative = 1e-4
 
+    _most_offset = 10  # from there on the mean row hides the others (measured)
+
     def _embed(self, views, rng):
         X = [unit_rows(views.observed(v)) for v in range(views.n_views)]
         with self._stage("start"):

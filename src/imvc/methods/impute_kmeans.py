@@ -98,7 +98,7 @@ class ImputeKMeans(InductiveMixin, EmbeddingClusterer):
         self._report(1, self.inertia_)
 
     def _transform(self, Xs, mask):
-        views = self.filled_views(Xs, mask=mask)
+        views = self._seen_views(Xs, mask)
         with threaded_map(self.n_jobs) as map:
             return impute(empty_rows(views), views, self._scales, map)
 

@@ -98,6 +98,7 @@ class IMVTSCMVI(EmbeddingClusterer):
     """
 
     _row_normalize = True
+    _most_offset = 10  # from there on the mean row hides the others (measured)
     inference_penalty: NonNegative = 1e-5
     error_penalty: NonNegative = 0.01
     consensus_penalty: NonNegative = 0.01

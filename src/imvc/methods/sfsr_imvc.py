@@ -125,6 +125,8 @@ class SFSRIMVC(EmbeddingClusterer):
     max_iter: Count = 50
     tol: NonNegative = 1e-6
 
+    _most_offset = 10  # from there on the mean row hides the others (measured)
+
     def _embed(self, views, rng):
         K, M = self.n_clusters + 1, self.n_anchors or self.n_clusters
         if M > K:

@@ -89,6 +89,7 @@ class SIMVCSA(EmbeddingClusterer):
     """
 
     _row_normalize = True
+    _most_offset = 10  # from there on the mean row hides the others (measured)
     n_anchors: Count | None = None
     alignment: Positive = 1.0
     ridge: NonNegative = 0.01

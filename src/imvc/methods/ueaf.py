@@ -104,6 +104,7 @@ class UEAF(EmbeddingClusterer):
     """
 
     _row_normalize = True
+    _most_offset = 10  # from there on the mean row hides the others (measured)
     feature_smoothness: NonNegative = 1e-2
     sample_smoothness: Positive = 1e-1
     spectral_weight: NonNegative = 1e-5

@@ -19,6 +19,7 @@ from imvc.scale._runner import (
     open_runner,
     threaded_map,
 )
+from imvc.scale._safe_range import SafeRange
 from imvc.scale._source import (
     AnchorGraphs,
     BlockSource,
@@ -46,6 +47,7 @@ __all__ = [
     "RowArray",
     "RunFolder",
     "Runner",
+    "SafeRange",
     "ThreadRunner",
     "ViewsSource",
     "apply_all",

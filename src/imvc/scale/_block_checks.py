@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._errors import BlockError, one_line
-from imvc.views import IncompleteViews, count_nonfinite, read_only
+from imvc.views import IncompleteViews, count_nonfinite, find_overflow, read_only
 
 
 def check_rows(X, wanted, strict, place, way_out, columns=None, keep=False):
@@ -33,6 +33,14 @@ def check_rows(X, wanted, strict, place, way_out, columns=None, keep=False):
             row = int(np.flatnonzero(bad)[0])
             problem = f"{what}{_column(X, row, columns)}; {remedy}, or {way_out}."
             raise BlockError(f"{place(row)}: {problem}")
+    found = find_overflow(X, wanted & ~missing)
+    if found is not None:
+        row, j = found
+        raise BlockError(
+            f"{place(row)}: in column {j if columns is None else columns[j]!r} a "
+            f"number whose square overflows, beside others that are far smaller; "
+            f"correct it, or {way_out}."
+        )
     if strict and missing.any():
         row = int(np.flatnonzero(missing)[0])
         problem = f"all NaN, but said to be observed; {way_out}."

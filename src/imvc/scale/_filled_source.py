@@ -1,4 +1,4 @@
-"""Blocks of samples whose empty cells are filled as they are read."""
+"""Blocks of samples that are brought into range, or filled, as they are read."""
 
 from copy import copy
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from imvc.kernels._distances import block_slices
 from imvc.kernels._ridge_fill import PARTS, LowRank, fill_rows
+from imvc.scale._safe_range import SafeRange
 from imvc.scale._source import BlockSource, ViewsSource
 from imvc.views import IncompleteViews, count_nonfinite, float_dtype
 
@@ -73,9 +74,9 @@ class CellFill:
 
 
 class FilledSource(BlockSource):
-    """The blocks of another source after a `CellFill`."""
+    """The blocks of another source after a `CellFill` or `SafeRange`."""
 
-    def __init__(self, base: BlockSource, fill: CellFill) -> None:
+    def __init__(self, base: BlockSource, fill: CellFill | SafeRange) -> None:
         self.base, self.fill = base, fill
         self.names, self.n_features = base.names, base.n_features
         self.feature_names, self.dtype = base.feature_names, base.dtype
@@ -105,8 +106,10 @@ class FilledSource(BlockSource):
         return self.base.ids(i)
 
 
-def fill_source(source: BlockSource, fill: CellFill, map: Any = map) -> BlockSource:
-    """A source whose blocks have no empty cells; views in memory are filled once."""
+def fill_source(
+    source: BlockSource, fill: CellFill | SafeRange, map: Any = map
+) -> BlockSource:
+    """A source of blocks that were filled; views in memory are filled once."""
     if not isinstance(source, ViewsSource):
         return FilledSource(source, fill)
     filled = copy(source)

@@ -28,11 +28,14 @@ from imvc.views._validate import (
     as_views,
     assemble_views,
     count_nonfinite,
+    find_overflow,
     join_tables,
     named_entries,
 )
+from imvc.views._values import SAFE_SIZE
 
 __all__ = [
+    "SAFE_SIZE",
     "IncompleteViews",
     "JoinReport",
     "Pattern",
@@ -43,6 +46,7 @@ __all__ = [
     "check_features",
     "check_known",
     "count_nonfinite",
+    "find_overflow",
     "float_dtype",
     "group_patterns",
     "id_keys",

@@ -23,7 +23,9 @@ from imvc.views._frames import (
 )
 from imvc.views._values import (
     count_sparse,
+    out_of_range,
     refuse_infinite,
+    refuse_overflow,
     refuse_partly_missing,
     to_numbers,
     where,
@@ -184,6 +186,9 @@ def _clean_view(
     partly = np.flatnonzero((n_nan > 0) & ~missing)
     if len(partly) and missing_values == "error":
         refuse_partly_missing(table, partly)
+    place = find_overflow(X, observed)
+    if place is not None:
+        refuse_overflow(table, X, place)
     return X, observed, len(partly) > 0
 
 
@@ -220,6 +225,28 @@ def count_nonfinite(X: Any, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]
             n_nan[rows] = np.isnan(values).sum(axis=1)
             n_inf[rows] = np.isinf(values).sum(axis=1)
     return n_nan, n_inf
+
+
+def find_overflow(X: Any, wanted: np.ndarray) -> tuple[int, int] | None:
+    """Row and column of a number too large to be squared, beside far smaller ones.
+
+    None also where most of the wanted rows are as large: `imvc.scale.SafeRange` brings
+    such a view into range.
+    """
+    if X.dtype.kind != "f":
+        return None
+    dtype = float_dtype(X.dtype)
+    if sp.issparse(X):
+        largest = np.fmax.reduce(np.abs(X.data), initial=0)
+        overflows = largest > np.finfo(dtype).max ** 0.5
+    else:
+        overflows = False
+        for block in row_blocks(X):
+            # Summed up as methods do, and silently: most products of NumPy do not warn.
+            part = X[block].astype(dtype, copy=False)
+            squares = np.einsum("ij,ij->i", part, part)
+            overflows |= bool((np.isinf(squares) & wanted[block]).any())
+    return out_of_range(X, wanted) if overflows else None
 
 
 def named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:

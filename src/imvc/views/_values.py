@@ -11,8 +11,12 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from imvc.views._container import row_blocks
+from imvc.views._container import float_dtype, row_blocks
 from imvc.views._frames import Table
+
+# Largest number, and inverse of the smallest, whose square is safe, by bytes: a view
+# outside is multiplied by a power of two before it is squared (imvc.scale.SafeRange).
+SAFE_SIZE = {4: 1e15, 8: 1e100}
 
 
 def to_numbers(table: Table, wanted: np.ndarray) -> Any:
@@ -69,6 +73,43 @@ def refuse_infinite(table: Table, X: Any, n_inf: np.ndarray) -> NoReturn:
         f"view {table.name!r} has infinite values in {len(rows)} rows, first at "
         f"{where(rows[:1], table.index)}, {_columns(table, [column])}; replace them, "
         f"or {_way_out(table)}."
+    )
+
+
+def out_of_range(X: Any, wanted: np.ndarray) -> tuple[int, int] | None:
+    """Row and column of the largest number, if most rows are far below it; else None.
+
+    For a view with squares that overflow: where all rows are about as large, a power
+    of two brings them into range.
+    """
+    sizes = abs(X)
+    if sp.issparse(X):
+        sizes.data[np.isnan(sizes.data)] = 0
+        sizes = sizes.max(axis=1).toarray().reshape(-1, 1)
+    sizes = np.where(wanted, np.fmax.reduce(sizes, axis=1), 0)
+    safe, row = SAFE_SIZE[float_dtype(X.dtype).itemsize], int(sizes.argmax())
+    if sizes[row] < safe:  # only rows that are not wanted are so large
+        return None
+    positive = np.sort(sizes[sizes > 0])
+    typical = positive[len(positive) // 2]
+    if typical > safe and sizes[row] / typical < safe:
+        return None
+    return row, int(np.nanargmax(np.abs(_dense(X[[row]])[0])))
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if sp.issparse(X) else X
+
+
+def refuse_overflow(table: Table, X: Any, place: tuple[int, int]) -> NoReturn:
+    """Name a number that is too large beside the others, and what to do about it."""
+    row, column = place
+    value = float(_dense(X[[row]])[0, column])
+    raise ValueError(
+        f"view {table.name!r} has the number {value:.3g} at "
+        f"{where(np.array([row]), table.index)}, {_columns(table, [column])}, whose "
+        f"square overflows, beside others that are far smaller; correct it, or "
+        f"{_way_out(table)}."
     )
 
 

@@ -182,6 +182,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     learn_sample: Count | None = 20_000
 
     _row_normalize = True
+    _most_offset = np.inf  # features are centred
     _learnt_before_solving: ClassVar[set] = {
         *("n_clusters_", "evidence_", "evidence_reason_", "candidates_"),
         *("stability_curve_", "component_views_"),

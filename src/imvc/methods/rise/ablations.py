@@ -92,7 +92,10 @@ def choose_anchors(model, runner, seed):
     if model.scale == "standard":
         deviations = column_deviations(runner)
     if not isinstance(model.anchors, str):
-        return _given_anchors(model.anchors, runner), deviations
+        found = _given_anchors(model.anchors, runner)
+        if model.scale is None and model._range is not None:
+            found = [model._range.rows(v, A) for v, A in enumerate(found)]
+        return found, deviations
     if model.anchors == "kmeans":
         rule = model._n_anchors(runner), model.anchor_sample, model.scale, deviations
         return anchor_model.choose_anchors(runner, seed, *rule), deviations

@@ -80,7 +80,7 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
             for model in models:
                 model._remember(runner)
                 if learning is None:
-                    runner = model._without_empty_cells(runner)
+                    runner = model._ready(runner)
                     learning = model._learning_runner(runner, seeds[0])
                     samples = model._learn_blocks(learning, seeds)
                 else:
@@ -91,7 +91,7 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
 
     def _go_on_from(self, first, runner, samples):
         """Fit on the graphs and statistics of another model."""
-        self._fill = first._fill
+        self._range, self._fill = first._range, first._fill
         self._graphs, self.anchors_ = first._graphs, first.anchors_
         self.anchor_distance_, self.drift_ = first.anchor_distance_, first.drift_
         if runner.keeps_rows_here:

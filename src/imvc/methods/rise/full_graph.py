@@ -6,7 +6,6 @@ steps run on n-row matrices: the F-step takes the leading eigenvectors of
 """
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 from sklearn.neighbors import NearestNeighbors
@@ -17,7 +16,7 @@ from imvc.kernels._anchor_graph import (
     scale_rows,
     weights_to_csr,
 )
-from imvc.kernels._patterns import fix_signs, lanczos
+from imvc.kernels._patterns import dense_eigh, fix_signs, lanczos
 from imvc.kernels._procrustes import generalized_power_iteration, left_singular_vectors
 from imvc.methods.anchor_model import label_rows
 from imvc.scale import KeptRows, RowArray
@@ -138,7 +137,7 @@ def leading_vectors(S, Y, beta, d, v0):
     top = min(d, n)
     if n <= max(_DENSE_ROWS, 3 * d):
         M = beta * S.toarray() + (0 if Y is None else 2 * Y @ Y.T)
-        Q = scipy.linalg.eigh(M, subset_by_index=(n - top, n - 1))[1]
+        Q = dense_eigh(M, n - top, n)[1]
     else:
 
         def product(x):
