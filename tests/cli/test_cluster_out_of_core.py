@@ -106,7 +106,7 @@ def test_a_killed_run_goes_on_with_the_same_command(study):
     )
     assert again.returncode == 0, again.stderr
     assert "going on with the run that was interrupted" in again.stderr
-    assert "finished: survey, empty cells, seeds, anchors." in again.stderr
+    assert "finished: survey, values, empty cells, seeds, anchors." in again.stderr
     names = sorted(file.name for file in (study / "out").iterdir())
     assert names == sorted(file.name for file in (study / "whole").iterdir())
     for name in ("labels.parquet", "embedding.parquet"):

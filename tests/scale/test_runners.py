@@ -369,7 +369,6 @@ class TestWorkFolder:
         with pytest.raises(BlockError, match=rf"view1\.npy.*block.*row {row}"):
             self.fit(files, tmp_path / "work", anchors=anchors)
         assert (tmp_path / "work" / "survey.state").exists()
-        assert (tmp_path / "work" / "anchors.state").exists()
 
 
 def refuse(*args, **options):

@@ -187,7 +187,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(arrays, tmp_path, monkeypa
     found = run(
         arrays, tmp_path / "out", progress=lambda state: told.append(state.message)
     )
-    stages = ["survey", "empty cells", "seeds", "anchors", "statistics"]
+    stages = ["survey", "values", "empty cells", "seeds", "anchors", "statistics"]
     assert found.summary()["resumed"] == stages
     assert any(text.startswith("going on with the run") for text in told)
     assert not work.exists()

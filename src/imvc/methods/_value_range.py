@@ -48,14 +48,16 @@ def look_at_rows(X):
 
     ``2**exponent`` brings them into range; ``offset`` is the length of the mean row in
     terms of the spread around it; ``steps`` is the spread in terms of what rounding
-    adds. Offset 0 and infinitely many steps where nothing differs.
+    adds. Offset 0 and infinitely many steps where nothing differs, and of sparse rows,
+    which stay sparse: their zeros are in the midst of their spread.
     """
-    X = X.toarray() if sp.issparse(X) else X
-    size = np.fmax.reduce(np.abs(X), axis=0, initial=0)
+    size = np.fmax.reduce(np.abs(X.data if sp.issparse(X) else X), axis=0, initial=0)
     largest, safe = size.max(initial=0), SAFE_SIZE[X.dtype.itemsize]
     exponent = 0
     if largest and not 1 / safe <= largest <= safe:
         exponent = -int(np.frexp(largest)[1])
+    if sp.issparse(X):
+        return exponent, 0.0, np.inf
     known = ~np.isnan(X)
     scaled = np.ldexp(np.where(known, X, 0).astype(np.float64), exponent)
     count = np.maximum(known.sum(axis=0), 1)
