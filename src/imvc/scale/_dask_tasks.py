@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from imvc._files import naming_full_disk
+from imvc._machine import give_back_memory
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
 from imvc.scale._source import GraphRows
@@ -78,6 +79,7 @@ def _results(job, order, local):
     with _blas().limit(limits=1, user_api="blas"):
         for i, *more in items:
             yield job.call(i, first, local, *more)
+    give_back_memory()  # Dask pauses a worker for what the allocator keeps
 
 
 @lru_cache(maxsize=1)
