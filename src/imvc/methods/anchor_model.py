@@ -234,8 +234,9 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
 
     def _warn_of_memory(self, runner, size):
         """A smaller sample would be another result, so it is for the user to choose."""
-        need = size * self._learning_bytes(runner)
-        need += self._statistics_bytes(runner, size)
+        held = size * self._learning_bytes(runner)
+        # Most that is made of the samples is gone when the statistics are complete.
+        need = max(held, held // 3 + self._statistics_bytes(runner, size))
         if self.memory_budget is None or need <= _LITTLE:
             return
         if need > parse_bytes(self.memory_budget):

@@ -205,7 +205,7 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         columns = 4 * self._most_clusters(runner.n_samples) + 1
         # Views and features; the regressions of two views at a time; vectors of both
         # passes and predictions of every view; graph rows of all kinds.
-        numbers = sum(runner.n_features) + 2 * kept.sum() + 16 * kept.max()
+        numbers = sum(runner.n_features) + 2 * kept.sum() + 8 * kept.max()
         numbers += (4 + 2 * runner.n_views) * columns + 120 * runner.n_views
         return int(numbers) * runner.dtype.itemsize
 
