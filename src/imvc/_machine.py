@@ -15,6 +15,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as <malloc.h> numbers them
 _PACKAGES = ("imvc", "numpy", "scipy", "scikit-learn")
 
 
@@ -142,6 +143,24 @@ def peak_memory() -> int | None:
     return None
 
 
+def give_back_memory() -> None:
+    """Hand freed memory, which the allocator keeps for later, back to the system."""
+    with suppress(OSError, AttributeError):  # where there is no such allocator
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
+def keep_little_freed_memory() -> None:
+    """Let the allocator keep at most 16 MiB of freed memory for each thread.
+
+    Left alone it comes to keep up to 64 MiB of every thread that ever held large
+    arrays (glibc, whose thresholds grow with what is freed). It holds for the process.
+    """
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL("libc.so.6")
+        for threshold in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
+            library.mallopt(threshold, 16 * 2**20)
+
+
 class PeakMemory:
     """Peak resident memory above the start, in ``above`` after the block.
 
@@ -153,9 +172,7 @@ class PeakMemory:
 
     def __enter__(self) -> PeakMemory:
         gc.collect()
-        # What earlier runs freed but the allocator kept would hide new memory.
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL("libc.so.6").malloc_trim(0)
+        give_back_memory()  # what earlier runs freed would hide new memory
         with suppress(OSError), open("/proc/self/clear_refs", "w") as file:
             file.write("5")
         self._start = resident_memory() or peak_memory() or 0

@@ -33,6 +33,7 @@ from imvc.scale import _dask_runner  # noqa: E402
 from imvc.scale._dask_runner import DaskRunner  # noqa: E402
 from imvc.scale._dask_source import DaskSource  # noqa: E402
 from imvc.scale._dask_tasks import add_pairwise  # noqa: E402
+from imvc.scale._worker_memory import block_budget_of_workers  # noqa: E402
 
 N = 1300
 
@@ -452,6 +453,28 @@ def test_results_in_a_work_dir_outlive_the_cluster(
     own_cluster.close()
     labels = model.labels_.compute(scheduler="synchronous")
     assert np.array_equal(labels, in_memory[RISE].labels_)
+
+
+def test_workers_with_too_little_memory_are_refused_with_what_they_need(files):
+    paths, mask = files
+    with (
+        distributed.LocalCluster(
+            1, 1, processes=False, memory_limit="100MB", dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        pytest.raises(
+            MemoryError, match=r"limit of 100 MB.*at least \d+ MB \(--memory"
+        ),
+    ):
+        small(RISE).fit(paths, mask=mask, client=client)
+
+
+def test_a_run_that_goes_on_keeps_its_blocks_whatever_the_workers(client, tmp_path):
+    first = block_budget_of_workers(client, "64MiB", tmp_path)
+    assert first == 64 * 2**20
+    (tmp_path / "plan.json").write_text('{"worker_budget": 12345678}')
+    assert block_budget_of_workers(client, "64MiB", tmp_path) == 12345678
+    assert block_budget_of_workers(client, None, tmp_path) == 12345678
 
 
 def test_bad_rows_are_named_by_view_block_and_row(client, data):

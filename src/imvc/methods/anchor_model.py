@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from imvc._machine import give_back_memory, keep_little_freed_memory
 from imvc.kernels._anchor_graph import kmeans_anchors, scale_rows, unit_rows
 from imvc.kernels._distances import nearest_anchors, row_slices
 from imvc.kernels._kmeans import add_results, kmeans_centers
@@ -103,8 +104,8 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         memory, at least 200 for each cluster; all samples are then placed by what was
         learnt, in one pass, as `predict` does. None: learn from all samples.
     memory_budget : int or str, optional
-        Bound on the working memory of a fit on files, such as ``"1GiB"``, beside that
-        of a learning sample: a warning says if this needs more.
+        Bound on the working memory of a fit on files, such as ``"1GiB"``, for all
+        threads together. A warning says if a learning sample needs more.
     work_dir : path-like, optional
         Folder for what does not fit into memory, from which an interrupted fit goes
         on; by default a temporary one, where it is needed. See docs/scale.md.
@@ -174,6 +175,8 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         self
         """
         self._validate_params()
+        if self.memory_budget is not None:
+            keep_little_freed_memory()
         rule = {"plan": self._plan(), "work_dir": self.work_dir}
         try:
             with self._runner(Xs, mask, client=client, **rule) as runner:
@@ -209,6 +212,13 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         self.__dict__.pop("_samples", None)  # of an earlier fit
         self._dtype = runner.dtype
 
+    @contextmanager
+    def _stage(self, name):
+        with super()._stage(name):
+            yield
+        if self.memory_budget is not None:
+            give_back_memory()
+
     def _learn(self, runner, rng):
         seeds = runner.resume(
             "seeds",
@@ -235,16 +245,22 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         held = self.learn_sample is not None
         return held * 3 * sum(runner.n_features) * runner.dtype.itemsize
 
+    def _statistics_bytes(self, runner, size):
+        """About what the statistics of ``size`` samples take, if that is much."""
+        return 0
+
     def _warn_of_memory(self, runner, size):
         """A smaller sample would be another result, so it is for the user to choose."""
-        need = size * self._learning_bytes(runner)
+        held = size * self._learning_bytes(runner)
+        # Most that is made of the samples is gone when the statistics are complete.
+        need = max(held, held // 3 + self._statistics_bytes(runner, size))
         if self.memory_budget is None or need <= _LITTLE:
             return
         if need > parse_bytes(self.memory_budget):
             warn_user(
-                f"{size} learning samples need about {need / 2**20:.0f} MiB, more "
-                f"than memory_budget={self.memory_budget!r}; lower learn_sample, or "
-                f"raise it.",
+                f"{size} learning samples need about {need / 2**20:.0f} MiB with their "
+                f"statistics, more than memory_budget={self.memory_budget!r}; lower "
+                f"learn_sample or n_anchors, or raise it.",
             )
 
     def _learning_runner(self, runner, seed):

@@ -9,17 +9,24 @@ from imvc.io._row_reader import cut_rows
 _MOST_ROWS = 1 << 16  # results of a block grow with its rows, however narrow they are
 _DEFAULT_BYTES = 64 * 2**20
 _FEWEST_ROWS = 256  # of a block: below, a pass is all overhead
-# A runner holds a few blocks, their casts and results, and the interpreter itself.
+# Each of two threads holds a block, copies of parts of it and what is made of it, and
+# one result more waits.
 _BUDGET_SHARE = 12
+MADE_BYTES = 256  # made of a sample per view that it has: neighbours, weights, results
 _FINE = 64  # chunks this many times smaller than a block need no alignment
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def block_rows(row_bytes, memory_budget=None):
-    """Most samples of a block, each of so many bytes over all views.
+class SmallBudgetError(ValueError):
+    """A memory budget that holds too few samples to work with."""
 
-    `memory_budget` is that of the whole fit; a block holds about a twelfth of it.
+
+def block_rows(row_bytes, n_views, memory_budget=None):
+    """Most samples of a block, each of so many bytes over all of its views.
+
+    `memory_budget` is that of two threads; a block, with what is made of it, holds
+    about a twelfth of it.
     """
     if memory_budget is None:
         share = max(_DEFAULT_BYTES, _FEWEST_ROWS * row_bytes)
@@ -28,11 +35,18 @@ def block_rows(row_bytes, memory_budget=None):
         share = budget / _BUDGET_SHARE
         if share < _FEWEST_ROWS * row_bytes:
             least = -(-int(_FEWEST_ROWS * row_bytes * _BUDGET_SHARE) // 2**20)
-            raise ValueError(
+            raise SmallBudgetError(
                 f"memory_budget={memory_budget!r} is too small for samples of "
                 f"{int(row_bytes)} bytes; pass at least '{least}MiB'."
             )
+        row_bytes += n_views * MADE_BYTES
+        share = max(share, _FEWEST_ROWS * row_bytes)
     return int(min(_MOST_ROWS, max(share // max(row_bytes, 1.0), 1)))
+
+
+def share_of_threads(budget, threads):
+    """The part of a budget for all threads that blocks are cut for: that of two."""
+    return budget * 2 // max(threads, 2)
 
 
 def plan_blocks(n, rows, boundaries):

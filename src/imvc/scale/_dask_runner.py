@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from imvc.scale._block_plan import MADE_BYTES
 from imvc.scale._dask_source import dask_base, derived, rebased, take_ranked
 from imvc.scale._dask_tasks import (
     Job,
@@ -31,6 +32,7 @@ from imvc.scale._runner import KeptRows, Runner, SourceItems
 
 _PIECES_PER_THREAD = 4  # few tasks for the scheduler, enough to keep all workers busy
 _FAN_IN = 8  # results that one task adds; a power of two, like the blocks of a piece
+_RESULT_SHARE = 4  # of the budget: results of a piece
 _SMALL = 10_000  # bytes that may go with every task
 
 
@@ -52,19 +54,28 @@ class DaskRunner(Runner):
         are embedding and labels.
     piece : int, optional
         Blocks of a piece, a power of two; by default by the number of threads.
+    budget : int, optional
+        Bytes that blocks were cut for: results of a piece keep to a share of it.
     """
 
     keeps_rows_here = False
 
-    def __init__(self, source, client, map, folder=None, prefix="", piece=None):
+    def __init__(
+        self, source, client, map, folder=None, prefix="", piece=None, budget=None
+    ):
         super().__init__(source, map, folder, prefix)
         self._client = client
-        self.piece = self._piece_size() if piece is None else piece
+        self.piece = self._piece_size(budget) if piece is None else piece
 
-    def _piece_size(self):
+    def _piece_size(self, budget):
         threads = max(1, sum(self._client.nthreads().values()))
+        most = self.n_blocks // (2 * _PIECES_PER_THREAD * threads)
+        if budget is not None:
+            rows = int(np.diff(self.source.starts).max(initial=1))
+            results = self.n_views * MADE_BYTES * max(rows, 1)
+            most = min(most, budget // _RESULT_SHARE // results // 2)
         size = 1
-        while self.n_blocks >= 2 * size * _PIECES_PER_THREAD * threads:
+        while size <= most:
             size *= 2
         return size
 
@@ -216,8 +227,10 @@ class DaskRunner(Runner):
             yield
         except KilledWorker as error:
             raise RuntimeError(
-                f"workers died again and again in stage {label!r}, most often for want "
-                f"of memory: give them more of it, or smaller chunks. {self._left()}"
+                f"workers died again and again in stage {label!r}, most often because "
+                f"they ran out of memory: start them with more of it (--memory-limit), "
+                f"or pass a smaller memory_budget or, of Dask arrays, smaller chunks. "
+                f"{self._left()}"
             ) from error
         except Exception as error:
             if not isinstance(error, lost) and self._client.status == "running":

@@ -14,6 +14,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from imvc._files import atomic_write, naming_full_disk
+from imvc._machine import give_back_memory
 from imvc.kernels._kmeans import add_results
 from imvc.kernels._patterns import LargeGroup, PatternGrams, SmallGroup
 from imvc.scale._checked_files import (
@@ -83,6 +84,7 @@ def _results(job, order, local):
     with _blas().limit(limits=1, user_api="blas"):
         for i, *more in items:
             yield job.call(i, first, local, *more)
+    give_back_memory()  # Dask pauses a worker for what the allocator keeps
 
 
 @lru_cache(maxsize=1)

@@ -12,12 +12,13 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from imvc.io._errors import ChangedFileError
-from imvc.scale._block_plan import parse_bytes
+from imvc.scale._block_plan import SmallBudgetError, parse_bytes, share_of_threads
 from imvc.scale._dask_runner import DaskRunner
 from imvc.scale._dask_source import DaskSource
 from imvc.scale._folder import LOCK, RunFolder, check_work_dir
 from imvc.scale._open import open_source
 from imvc.scale._runner import ThreadRunner, threaded_map
+from imvc.scale._worker_memory import KEY, block_budget_of_workers
 
 _LARGEST_MASK = 64 * 2**20  # bytes that may go to every worker
 
@@ -42,7 +43,8 @@ def open_elsewhere(
     ----------
     Xs, mask, like, missing_values, n_jobs, progress : as in `open_runner`
     memory_budget : int or str, optional
-        Bound on the memory of a pass over files, such as "1GiB".
+        Bound on the memory of a pass over files, such as "1GiB", for all threads
+        together: of this process or, with a client, of each worker.
     work_dir : path-like, optional
         Folder for what is kept of data that are not in memory.
     client : distributed.Client, optional
@@ -53,6 +55,7 @@ def open_elsewhere(
     if work_dir is not None:
         check_work_dir(work_dir)
     dask, rule = has_dask_arrays(Xs), {"like": like, "missing_values": missing_values}
+    budget, about = None, dict(plan or {})
     if client is None and dask:
         client = _current_client()
     if client is None:
@@ -63,10 +66,20 @@ def open_elsewhere(
     else:
         _check_client(client)
         work_dir = None if work_dir is None else Path(work_dir).absolute()
-        source = _open_for_workers(Xs, mask, rule, memory_budget, work_dir)
+        budget = block_budget_of_workers(client, memory_budget, work_dir)
+        about[KEY] = budget
+        try:
+            source = _open_for_workers(Xs, mask, rule, budget, work_dir)
+        except SmallBudgetError as error:
+            if memory_budget is not None:
+                raise
+            raise MemoryError(
+                f"the memory limit of the workers leaves them too little: {error} "
+                f"Start them with more (--memory-limit), or with fewer threads."
+            ) from error
     folder = None
     if work_dir is not None:
-        folder = RunFolder(work_dir, {**(plan or {}), **data_plan(source)})
+        folder = RunFolder(work_dir, {**about, **data_plan(source)})
     elif client is None and (not source.in_memory or memory_budget is not None):
         folder = RunFolder(tempfile.TemporaryDirectory(prefix="imvc-"), {})
     try:
@@ -74,7 +87,7 @@ def open_elsewhere(
             if client is None:
                 yield ThreadRunner(source, map, folder, progress)
             else:
-                yield DaskRunner(source, client, map, folder)
+                yield DaskRunner(source, client, map, folder, budget=budget)
     finally:
         if folder is not None:
             folder.release()
@@ -116,14 +129,11 @@ def data_plan(source):
 
 
 def block_budget(memory_budget, n_jobs):
-    """The share of the budget that blocks are cut for: that of two of all threads.
-
-    Sources make a block a twelfth of the budget, which suits two threads.
-    """
+    """The share of the budget that blocks are cut for: that of two of all threads."""
     if memory_budget is None:
         return None
     threads = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    return parse_bytes(memory_budget) * 2 // max(threads, 2)
+    return share_of_threads(parse_bytes(memory_budget), threads)
 
 
 def has_dask_arrays(Xs):

@@ -285,7 +285,7 @@ def spool_blocks(
         for name in parser.names()
     ]
     row_bytes = sum(view.rows.row_bytes for view in views if view.rows is not None)
-    rows = block_rows(row_bytes, memory_budget)
+    rows = block_rows(row_bytes, len(views), memory_budget)
     cuts = _split_blocks(starts, rows)
     return RowSource(views, cuts, folder=folder, keep=keep)
 

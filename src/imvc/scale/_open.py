@@ -53,7 +53,7 @@ def open_source(
         Shape (n_samples, n_views), False where a sample is missing in a view. Rows of
         samples that are missing are then never looked at.
     memory_budget : int or str, optional
-        Memory of the whole fit, like ``"1GiB"``; a block holds about a twelfth of it.
+        Memory of two threads, like ``"1GiB"``; a block holds about a twelfth of it.
         By default blocks hold at most 65 536 samples and 64 MB.
     work_dir : path-like, optional
         Where views are rewritten that cannot be read by blocks as they are: blocks of
@@ -149,7 +149,7 @@ def _open_files(names, entries, mask, memory_budget, work_dir, like, keep):
         n = _count_samples(given, entries, names, mask_rows)
     _check_mask(mask_rows, n, names)
     row_bytes = sum(view.rows.row_bytes for view in given.values())
-    step = block_rows(row_bytes, memory_budget)
+    step = block_rows(row_bytes, len(given), memory_budget)
     if folder.lasting:
         _rewrite_coarse(given, step, folder)
     aligned = [v.rows.boundaries() for v in given.values() if v.index is None]

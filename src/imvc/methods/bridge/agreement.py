@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from imvc.kernels._anchor_graph import weights_to_csr
+from imvc.kernels._distances import block_slices
 from imvc.kernels._patterns import RANK_TOL, inverse_sqrt, leading_eigh
 
 FLOOR = 0.01  # agreement of views that do not agree, or share too few samples
@@ -85,19 +86,31 @@ def column_sums(Z):
     return np.asarray(Z.sum(axis=0)).ravel()
 
 
-def leading_without_constant(gram, degrees, scale, d):
+def leading_without_constant(gram, degrees, scale, d, overwrite=False):
     """Leading eigenpairs of the scaled Gram matrix past the constant vector's.
 
     The constant is a left singular vector of value one exactly, and its right partner
     is known; taking it out beforehand keeps it apart from other vectors of value one
-    (a graph in pieces).
+    (a graph in pieces). With ``overwrite`` the Gram matrix, perhaps large, is spoilt.
     """
     constant = scale * degrees
-    S = gram * scale[:, None] * scale
-    S -= np.outer(constant, constant) / (constant @ constant)
-    values, Q = leading_eigh((S + S.T) / 2, d)
+    total = constant @ constant
+    S = np.multiply(gram, scale[:, None], out=gram if overwrite else None)
+    S *= scale
+    for rows in block_slices(*S.shape):
+        S[rows] -= np.outer(constant[rows], constant) / total
+    values, Q = leading_eigh(symmetric(S), d)
     values[values <= RANK_TOL] = 0
     return values, Q
+
+
+def symmetric(S):
+    """(S + S') / 2 in the place of S."""
+    for rows in block_slices(*S.shape):
+        rest = slice(rows.start, len(S))
+        mean = (S[rows, rest] + S[rest, rows].T) / 2
+        S[rows, rest], S[rest, rows] = mean, mean.T
+    return S
 
 
 def agreement(graphs, c):

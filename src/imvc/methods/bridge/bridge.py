@@ -219,9 +219,17 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
         columns = 4 * self._most_clusters(runner.n_samples) + 1
         # Views and features; the regressions of two views at a time; vectors of both
         # passes and predictions of every view; graph rows of all kinds.
-        numbers = sum(runner.n_features) + 2 * kept.sum() + 16 * kept.max()
+        numbers = sum(runner.n_features) + 2 * kept.sum() + 8 * kept.max()
         numbers += (4 + 2 * runner.n_views) * columns + 120 * runner.n_views
         return int(numbers) * runner.dtype.itemsize
+
+    def _statistics_bytes(self, runner, size):
+        c = self._most_clusters(runner.n_samples)
+        m = 3 * min(self.n_anchors or max(200, 5 * c), size // 2)  # of three kinds
+        widths = m * np.array([len(p) for p in runner.surveyed.patterns])
+        # Of every pattern, unless the samples are fewer numbers; and the joint graph's.
+        grams = np.square(widths).sum() if widths.sum() <= size else 0
+        return 8 * int(grams + 2 * (m * runner.n_views) ** 2)
 
     def _learn_blocks(self, runner, seeds):
         views = runner.sample(None, seeds[0])

@@ -119,34 +119,47 @@ class JointGraph:
     def statistics(self, grams, dtype=np.float64, map=map):
         """``(R'R, column sums of R)`` from the PatternGrams of the stacked views.
 
-        Products of a pattern are made in ``dtype``, their sum in float64.
+        Products of a pattern are made in ``dtype``, their sum in float64. Threads share
+        the work on one pattern, since those on several would need a matrix each.
         """
         N, degrees = np.zeros((self.width, self.width)), np.zeros(self.width)
-        found = map(lambda p: self._of_pattern(grams, p, dtype), grams.patterns)
-        for own, sums in found:
-            N += own
-            degrees += sums
+        for p in grams.patterns:
+            group, p = grams.groups[p], self.own_views(p)
+            sums = self._add_pattern(N, group, p, dtype, map)
+            degrees[: len(sums)] += sums
+            if self.mask_share:
+                self._add_mask(N, degrees, group.count, p, sums.astype(dtype))
         return N, degrees
 
-    def _of_pattern(self, grams, p, dtype):
-        """L_p'G_pL_p and the column sums of Z_pL_p, for the samples of a pattern."""
-        group, p = grams.groups[p], self.own_views(p)
-        G, sums = group.dense().astype(dtype), group.column_sums
-        N, degrees = np.zeros((self.width, self.width), dtype), np.zeros(self.width)
+    def _add_pattern(self, N, group, p, dtype, map):
+        """Add L_p'G_pL_p of the samples of a pattern; the column sums of Z_pL_p."""
+        G, sums = group.dense().astype(dtype, copy=False), group.column_sums
+        degrees = np.zeros(self.offsets[-1])
         half = np.zeros((len(G), self.width), dtype)  # G_p L_p
         pieces = list(self._pieces(p, dtype))
-        for columns, rows, L in pieces:
+
+        def from_right(piece):
+            columns, rows, L = piece
             half[:, columns] = G[:, rows] * L if np.isscalar(L) else G[:, rows] @ L
             degrees[columns] = sums[rows] * L if np.isscalar(L) else sums[rows] @ L
-        for columns, rows, L in pieces:
-            N[columns] = L * half[rows] if np.isscalar(L) else L.T @ half[rows]
-        if self.mask_share:
-            mask, row = self.offsets[-1], self._mask_row(p)
-            N[mask:, :mask] = np.outer(row, degrees[:mask])
-            N[:mask, mask:] = N[mask:, :mask].T
-            N[mask:, mask:] = group.count * np.outer(row, row)
-            degrees[mask:] = group.count * row
-        return N, degrees
+
+        def from_left(piece):
+            columns, rows, L = piece
+            N[columns] += L * half[rows] if np.isscalar(L) else L.T @ half[rows]
+
+        for step in (from_right, from_left):
+            for _ in map(step, pieces):
+                pass
+        return degrees
+
+    def _add_mask(self, N, degrees, count, p, sums):
+        """Add what the mask block's row of a pattern has in common with all columns."""
+        mask, row = self.offsets[-1], self._mask_row(p)
+        shared = np.outer(row, sums).astype(sums.dtype)
+        N[mask:, :mask] += shared
+        N[:mask, mask:] += shared.T
+        N[mask:, mask:] += (count * np.outer(row, row)).astype(sums.dtype)
+        degrees[mask:] += count * row
 
     def _pieces(self, p, dtype):
         """L_p by view of R: its columns, the rows of Z_p they come from, and how.

@@ -40,17 +40,20 @@ def predict_consensus(F, Y, omega):
     Leverages leave the intercept out. With it a useless view would predict -y_i / n_v,
     and since graphs know no scale its graph would copy the consensus.
     """
-    X = np.hstack(F)
+    X, n = np.hstack(F), len(Y)
     om = omega / omega.mean() if omega.any() else np.ones_like(omega)
-    x_mean, y_mean = om @ X / len(X), om @ Y / len(X)
-    X, Y = X - x_mean.astype(X.dtype), Y - y_mean.astype(Y.dtype)
+    x_mean, y_mean = om @ X / n, om @ Y / n
+    X -= x_mean.astype(X.dtype)
+    Y = Y - y_mean.astype(Y.dtype)
     weighted = X * om.astype(X.dtype)[:, None]
     e, Q = np.linalg.eigh((weighted.T @ X).astype(np.float64))
     e = np.maximum(e, 0)
     A = Q.T @ (weighted.T @ Y)
+    del weighted  # all views may be at it at the same time
     XQ = X @ Q.astype(X.dtype)
+    del X
     unit = e.mean() or 1.0  # a view whose rows are all the same has nothing to say
-    every = -(-len(X) // _COMPARED_ROWS)
+    every = -(-n // _COMPARED_ROWS)
     few = XQ[::every], Y[::every], om[::every]
     losses = [_left_out(*few, e, A, unit * p)[1] for p in _PENALTIES]
     best = int(np.argmin(losses))

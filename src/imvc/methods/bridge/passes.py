@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from imvc.kernels._patterns import PatternGrams
 from imvc.methods.bridge.agreement import KindGraphs, agreement, missingness
 from imvc.methods.bridge.evidence import build_bridge, junk_gate, view_weights
 from imvc.methods.bridge.graphs import (
@@ -69,7 +68,6 @@ class Pass:
     joint: JointGraph
     spectrum: Spectrum
     U: np.ndarray  # u_0, u_1, ... of the learning samples
-    grams: PatternGrams | None
 
 
 @dataclass(frozen=True)
@@ -131,28 +129,29 @@ class Learner:
         """Graphs and both passes from the views of the learning samples."""
         mask, seeds = views.mask, view_seeds(views, seed)
         coordinates, F, rows, anchors = self._begin(views, seeds)
-        evidence, first = self.first_pass(rows, _sizes(*anchors))
+        evidence, first, grams = self.first_pass(rows, _sizes(*anchors))
         with self.stage("learnt features"):
             Y = diffused(first.U, first.spectrum.values, self.c).astype(F[0][0].dtype)
-            omega = mask @ evidence.weights
-
-            def predict(v):
-                seen = np.flatnonzero(mask[:, v])
-                return predict_consensus(F[v], Y[seen], omega[seen])
-
-            found = list(self.map(predict, range(len(F))))
+            found = self._predictions(F, Y, mask, mask @ evidence.weights)
             learnt, graphs = self._join_kind([p.features for p in found], LEARNT, seeds)
             placed = [join(own.map(F_v)) for join, own, F_v in zip(learnt, found, F)]
-            rows = add_kind(rows, graphs)
+            del F, Y  # the second pass needs the memory
+            rows, sizes = add_kind(rows, graphs), _sizes(*anchors, learnt)
+            grams = _statistics(rows, sizes, grams)
         r_squared = np.array([prediction.r_squared for prediction in found])
-        sizes = _sizes(*anchors, learnt)
-        passes = self.second_pass(rows, sizes, r_squared, evidence, first)
+        passes = self.second_pass(rows, grams, sizes, r_squared, evidence, first)
         passes = replace(passes, placed=placed)
         views = [
             ViewGraphs(own, tuple(joined), prediction.map)
             for own, *joined, prediction in zip(coordinates, *anchors, learnt, found)
         ]
         return BridgeGraphs(views, self.c), passes
+
+    def _predictions(self, F, Y, mask, omega):
+        """Step 7: what every view predicts of the consensus ``Y``."""
+        seen = (np.flatnonzero(own) for own in mask.T)
+        tasks = ((F_v, Y[rows], omega[rows]) for F_v, rows in zip(F, seen))
+        return list(self.map(lambda task: predict_consensus(*task), tasks))
 
     def _begin(self, views, seeds):
         """Steps 1 and 2: coordinates and features by view, graphs, anchors by kind."""
@@ -170,11 +169,12 @@ class Learner:
         """Both passes from the graph rows of all kinds; anchors and maps are given."""
         V = len(r_squared)
         first = rows.select(range(2 * V))
-        evidence, found = self.first_pass(first, sizes[: 2 * V])
-        return self.second_pass(rows, sizes, r_squared, evidence, found)
+        evidence, found, grams = self.first_pass(first, sizes[: 2 * V])
+        grams = _statistics(rows, sizes, grams)
+        return self.second_pass(rows, grams, sizes, r_squared, evidence, found)
 
     def first_pass(self, rows, sizes):
-        """Steps 3 to 6 on plain and rooted features."""
+        """Steps 3 to 6 on plain and rooted features: Evidence, Pass, statistics."""
         with self.stage("first pass"):
             V, c = len(sizes) // 2, self.c
             mask = rows.mask[:, :V]
@@ -191,12 +191,12 @@ class Learner:
             absent = np.mean([missingness(own, mask, c) for own in kinds], axis=0)
             evidence = Evidence(bridges, a, absent, gate)
             found = self._joint(rows, grams, evidence, (1 / 2, 1 / 2))
-        return evidence, found
+        return evidence, found, grams
 
-    def second_pass(self, rows, sizes, r_squared, evidence, first):
-        """Steps 3 to 6 on all three kinds."""
+    def second_pass(self, rows, grams, sizes, r_squared, evidence, first):
+        """Steps 3 to 6 on all three kinds, of which there are statistics."""
         with self.stage("second pass"):
-            grams, own = _statistics(rows, sizes, first.grams), sizes[-len(r_squared) :]
+            own = sizes[-len(r_squared) :]
             graphs = KindGraphs.of(rows, grams, own, LEARNT, self.c, self.map)
             a = agreement(graphs, self.c)
             quality = evidence.gate * np.clip(r_squared / _USEFUL, 0.01, 1)
@@ -223,7 +223,7 @@ class Learner:
         joint = JointGraph(evidence.bridges, shares, few, omega)
         spectrum, U = joint_spectrum(joint, rows, grams, 4 * self.c, self.map)
         self.report(spectrum.cut(self.c))
-        return Pass(joint, spectrum, U, grams)
+        return Pass(joint, spectrum, U)
 
 
 def mask_share(missing):

@@ -52,7 +52,7 @@ def joint_spectrum(joint, rows, grams, K, map=map):
     else:
         N, degrees = joint.statistics(grams, rows.graphs[0][1].dtype, map)
     scale = inverse_sqrt(degrees) * joint.factors
-    values, Q = leading_without_constant(N, degrees, scale, K)
+    values, Q = leading_without_constant(N, degrees, scale, K, overwrite=True)
     kept = values > 0
     values, Q = values[kept], Q[:, kept]
     found = _spectrum(values, scale[:, None] * Q * inverse_sqrt(values))
