@@ -72,6 +72,8 @@ def matrix_table(
             f"holds an array of shape {values.shape}; give a matrix with one row per "
             "sample.",
         )
+    if values.shape[0] == 0:  # before columns are named, of which there may be billions
+        raise input_error(source, "has no rows; give one row per sample.")
     if features is None:
         features = number_names(values.shape[1])
     if ids is None:

@@ -25,7 +25,7 @@ from imvc.io._arrow_rows import (
     sparse_width,
     stack_lists,
 )
-from imvc.io._errors import BlockError, need
+from imvc.io._errors import BlockError, need, reading
 from imvc.io._row_reader import RowReader, local_path
 
 _BATCH_ROWS = 8_192
@@ -254,7 +254,8 @@ def _find_ids(
             f"{label}: has no column {wanted!r} for the ids; its columns are "
             f"{schema.names[:8]}."
         )
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    with reading(label, "Parquet"):
+        index = list((schema.pandas_metadata or {}).get("index_columns", []))
     for name in (*_ID_NAMES, *index):
         if name in schema.names:
             return name
