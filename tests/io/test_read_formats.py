@@ -529,3 +529,23 @@ def test_an_id_column_for_a_file_without_columns_is_refused(tmp_path):
     np.save(tmp_path / "v.npy", X)
     with pytest.raises(InputError, match=r"v\.npy: \.npy files have no columns"):
         read_file(tmp_path / "v.npy", id_column="id")
+
+
+def test_an_array_without_rows_is_refused_before_its_columns_are_named(tmp_path):
+    """There are 10^12 of them."""
+    path = tmp_path / "v.npy"
+    with open(path, "wb") as file:
+        head = {"descr": "<f8", "fortran_order": False, "shape": (0, 10**12)}
+        np.lib.format.write_array_header_1_0(file, head)
+    with pytest.raises(InputError, match=r"v\.npy: has no rows"):
+        read_file(path)
+
+
+def test_text_of_parquet_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "v.parquet"
+    pd.DataFrame({"id": ["aaaaaa", "bbbbbb"], "x": [1.0, 2]}).to_parquet(
+        path, compression="none", use_dictionary=False, write_statistics=False
+    )
+    path.write_bytes(path.read_bytes().replace(b"bbbbbb", b"b\xff\xfe\xc3(b"))
+    with pytest.raises(InputError, match=r"v\.parquet: cannot be read as Parquet"):
+        read_file(path)

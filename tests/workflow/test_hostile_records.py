@@ -140,3 +140,9 @@ def test_a_file_that_became_unreadable_is_still_named_itself(forged, written):
 def test_a_record_that_nobody_touched_is_repeated(written):
     again = repeat(written[0])
     assert np.bincount(again.model.labels_).tolist() == [15, 15]
+
+
+def test_a_repeated_run_guards_its_files_if_asked_to(written):
+    record = read_record(written[0])
+    assert record.inputs(guard=True).guard
+    assert not record.inputs().guard

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from imvc._plain import fits
 from imvc.scale import BlockError, BlockSource, data_plan
 from imvc.workflow._stages import Stages
 
@@ -46,7 +47,7 @@ class UnfinishedRun:
         file = self.path / "plan.json"
         if not file.exists():
             return []
-        there = json.loads(file.read_text("utf-8"))
+        there = _plan_in(file)
         plan = json.loads(json.dumps({**model._plan(), **data_plan(source)}))
         if plan != there:
             if self._own:
@@ -106,13 +107,26 @@ class UnfinishedRun:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
+def _plan_in(file: Path) -> dict[str, Any]:
+    """What an unfinished run was about; nothing that is known, if it is damaged."""
+    try:
+        plan = json.loads(file.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        return {}
+    return plan if isinstance(plan, dict) else {}
+
+
 def _written_anew(there: Mapping[str, Any], plan: Mapping[str, Any]) -> bool:
     """Whether the same files have another content, so that nothing can be gone on."""
     old, new = (
-        {key: value for key, value in entry["data"].items() if key in ("views", "mask")}
-        for entry in (there, plan)
+        {key: value for key, value in data.items() if key in ("views", "mask")}
+        for data in (_dict(there.get("data")), plan["data"])
     )
     return old != new and sorted(_paths(old)) == sorted(_paths(new))
+
+
+def _dict(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _paths(value: Any) -> Iterator[str]:
@@ -120,8 +134,9 @@ def _paths(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         if isinstance(value.get("path"), str):
             yield value["path"]
-        for part in value.get("parts", ()):
-            yield part[0]
+        parts = value.get("parts", [])
+        if fits(parts, list[list]):
+            yield from (str(part[0]) for part in parts if part)
         value = list(value.values())
     if isinstance(value, list):
         for entry in value:

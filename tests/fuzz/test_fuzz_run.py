@@ -4,7 +4,7 @@ import json
 
 import fuzz_targets
 import pytest
-from fuzz import Findings, fuzz, write_case
+from fuzz_run import Findings, fuzz, write_case
 from fuzz_targets import TARGETS, Target, case_files
 
 CASES = 24

@@ -1,7 +1,7 @@
 """Fuzzing of all that is read: ``make fuzz MINUTES=60``, or this file by itself.
 
-    python tests/fuzz/fuzz.py --minutes 60 [--targets csv,model] [--first 0]
-    python tests/fuzz/fuzz.py --target csv --seed 123        one case again
+    python tests/fuzz/fuzz_run.py --minutes 60 [--targets csv,model] [--first 0]
+    python tests/fuzz/fuzz_run.py --target csv --seed 123        one case again
 
 A case is a target and a seed; it is the same case on every machine. Each damages good
 files that are made here, and reads them in a child process. Reading must work, or say
@@ -135,17 +135,41 @@ def _peak_memory(reset=False):
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024
 
 
-def judge(runner, name, seed):
-    """``(outcome, message)`` of a case, as the command line would meet it."""
-    from fuzz_targets import TARGETS
+class Judge:
+    """Runs cases and says what came of them, as the command line would meet them.
 
-    outcome, text = runner.run(name, seed)
-    if outcome in ("hang", "crash", "memory") and TARGETS[name].guarded:
+    What is guarded has a child of its own, since libraries that were not ended by a
+    damaged file may have lost some of their memory to it, and crash later.
+    """
+
+    def __init__(self):
+        self._children = {True: Child(), False: Child()}
+        self._last = {True: [], False: []}
+
+    def __call__(self, name, seed):
+        """``(outcome, message)`` of a case."""
+        from fuzz_targets import TARGETS
+
+        guarded = TARGETS[name].guarded
+        runner, last = self._children[guarded], self._last[guarded]
+        last.append(f"{name} {seed}")
+        outcome, text = runner.run(name, seed)
+        if outcome not in ("hang", "crash", "memory"):
+            return outcome, text
+        runner.stop()
+        before, last[:] = last[-20:-1], []
+        if not guarded:
+            again, _ = runner.run(name, seed)
+            return outcome, f"{text}; alone: {again}; before it: {', '.join(before)}"
         again, said = runner.run(name, seed, guard=True, seconds=4 * SECONDS)
-        if again == "refused":
+        if again == "refused" or (again == "read" and outcome == "crash"):
             return "guarded", said
         return f"{outcome}, not guarded", f"{text}; with the guard {again}: {said}"
-    return outcome, text
+
+    def stop(self):
+        """End the children."""
+        for runner in self._children.values():
+            runner.stop()
 
 
 FINE = ("read", "refused", "guarded")
@@ -204,7 +228,7 @@ def write_case(name, seed, folder):
 
 def fuzz(names, folder, *, first=0, minutes=None, cases=None):
     """Try targets for some minutes, all as long, or each of them some times."""
-    found, runner = Findings(folder), Child()
+    found, judge = Findings(folder), Judge()
     seeds, spent = dict.fromkeys(names, first), dict.fromkeys(names, 0.0)
     end = time.monotonic() + 60 * (minutes or 10**6)
     try:
@@ -213,13 +237,13 @@ def fuzz(names, folder, *, first=0, minutes=None, cases=None):
             if not left:
                 break
             name = min(left, key=spent.__getitem__)
-            found.add(name, seeds[name], *judge(runner, name, seeds[name]))
+            found.add(name, seeds[name], *judge(name, seeds[name]))
             seeds[name] += 1
             spent[name] += time.monotonic() - start
     except KeyboardInterrupt:
         pass
     finally:
-        runner.stop()
+        judge.stop()
     return found
 
 
@@ -237,9 +261,9 @@ def main():
     asked = parser.parse_args()
     if asked.target:
         write_case(asked.target, asked.seed, Path(asked.findings) / "again")
-        runner = Child()
-        sys.stdout.write(f"{': '.join(judge(runner, asked.target, asked.seed))}\n")
-        runner.stop()
+        judge = Judge()
+        sys.stdout.write(f"{': '.join(judge(asked.target, asked.seed))}\n")
+        judge.stop()
         return 0
     names = asked.targets.split(",")
     found = fuzz(names, asked.findings, first=asked.first, minutes=asked.minutes)
