@@ -156,6 +156,14 @@ def test_an_index_beyond_the_anchors_never_reaches_scipy(forged, files):
         load_model(forged("rise", **{"state/rows0.2": npy(indices)}))
 
 
+def test_weights_that_are_no_shares_are_refused(forged, files):
+    with zipfile.ZipFile(files["rise"]) as old:
+        weights = np.load(io.BytesIO(old.read("state/rows0.3.npy")))
+    weights[0, 0] = -1e308
+    with pytest.raises(ValueError, match="graph rows of block 0 do not fit"):
+        load_model(forged("rise", **{"state/rows0.3": npy(weights)}))
+
+
 def value(content):
     return {"value": content}
 

@@ -300,3 +300,13 @@ def test_parquet_with_wrong_notes_of_pandas_is_named(tmp_path, about):
         ValueError, match=r"genes\.parquet: (cannot be read|has no col)"
     ):
         open_source([path])
+
+
+def test_ids_of_parquet_that_are_no_text_are_named(tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "genes.parquet"
+    pd.DataFrame({"id": ["aaaaaa", "bbbbbb"], "x": [1.0, 2]}).to_parquet(
+        path, compression="none", use_dictionary=False, write_statistics=False
+    )
+    path.write_bytes(path.read_bytes().replace(b"bbbbbb", b"b\xff\xfe\xc3(b"))
+    with pytest.raises(ValueError, match=r"genes\.parquet, row 0: cannot be read as"):
+        open_source([path])

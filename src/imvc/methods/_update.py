@@ -201,9 +201,9 @@ def _are_rows(arrays, n, sizes):
         and indices.shape == weights.shape
         and len(indices) == seen[v]
         and 0 <= indices.min(initial=0) <= indices.max(initial=0) < sizes[v]
-        and np.isfinite(weights).all()
         and nearest.shape == (sizes[v], 2)
-        and np.isfinite(nearest).all()
+        and ((weights >= 0) & (weights < 1.001)).all()  # each row sums to one
+        and ((nearest >= 0) & np.isfinite(nearest)).all()
         for v, (indices, weights, nearest) in enumerate(
             zip(rest[: 2 * V : 2], rest[1 : 2 * V : 2], rest[2 * V :])
         )
