@@ -106,6 +106,7 @@ def test_what_is_only_packed_anew_is_loaded(forged, files, data, method):
         (npy(np.array([["a", "b"]])), "is of type <U1"),
         (npy(np.zeros((2, 2), complex)), "is of type complex128"),
         (npy(np.full((2, 2), np.nan)), "cluster_centers_ h"),
+        (npy(np.full((2, 2), -1e308)), "cluster_centers_ h"),
         (npy(np.zeros((5, 5, 5))), "has shape"),
         (b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8', ", "has no head of an array"),
         (b"", "has no head of an array"),

@@ -2,13 +2,26 @@
 
 A damaged HDF5 file can make the HDF5 library loop or crash. Of workbooks, one in some
 hundred damaged .xls files fills the memory until the process is aborted, an .ods that
-is cut off is read for ever, and a crafted .xlsx with a cell far out aborts as well. So
-such a file is first read completely by a process of its own, with a limit of time and
-memory. Only its exit status and one word on its standard output are looked at; what the
+is cut off is read for ever, and a crafted .xlsx with a cell far out aborts as well.
+pyarrow (26) ends the process on Parquet files whose statistics do not add up, and a few
+bytes of Parquet can stand for billions of rows. So such a file is first read completely
+by a process of its own, with a limit of time and memory; one that is read by blocks, by
+blocks. Only its exit status and one word on its standard output are looked at; what the
 reader itself has to say about a file is left to the reading that follows.
 
-That costs a second reading and the start of a process: 0.5 s for HDF5, 0.9 s for
-workbooks (two busy cores).
+That costs a second reading and the start of a process: 0.5 s for HDF5 and Parquet,
+0.9 s for workbooks (two busy cores).
+
+Not guarded, since nothing of the kind was seen in an hour of damaged files (`make fuzz`,
+figures in benchmarks/RESULTS.md):
+
+- text and Matrix Market: the CSV parser of pyarrow works on lines that were looked at
+  before (`_file_bytes`, `_dialect`);
+- .npy and .npz: heads are compared with the bytes that follow before anything is
+  allocated, and places of sparse matrices are checked before SciPy uses them;
+- .mat before 7.3: its structure is walked first (`_mat5`);
+- zarr: Python code that reads one chunk at a time, packed by codecs that check their
+  input.
 """
 
 import json
@@ -55,7 +68,8 @@ def check_guarded(file: Request, kind: str) -> None:
     file : Request
     kind : str
         The ending by which the file is read. Files that are neither HDF5 nor a
-        workbook are not looked at; nor is any file if this is the other process.
+        workbook, Parquet or Feather are not looked at; nor is any file if this is the
+        other process.
 
     Raises
     ------

@@ -94,7 +94,8 @@ class ParquetReader(RowReader):
         width = len(self._columns)
         if self.sparse:
             width = sparse_width(label, schema)
-            self.n_entries = sum(count_values(footer) for footer in footers)
+            with reading(label, "Parquet"):
+                self.n_entries = sum(count_values(footer) for footer in footers)
         else:
             self.feature_names = tuple(self._columns)
         self.shape = (self._starts[-1], width)

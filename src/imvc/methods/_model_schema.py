@@ -2,7 +2,7 @@
 
 A shape is written as ``"float n d"``: the kind of numbers, then a letter for each size.
 A letter means the same size wherever it stands; ``*`` is any size. Kinds: ``float``
-(finite), ``any`` (NaN and infinity as well), ``int``.
+(finite, and its square too), ``any`` (NaN and infinity as well), ``int``.
 """
 
 from typing import Any
@@ -94,8 +94,10 @@ class Sizes:
                 f"its {name} has shape {found}, where ({', '.join(map(str, wanted))}) "
                 "should be."
             )
-        if kind == "float" and not np.isfinite(array).all():
-            raise ValueError(f"its {name} has numbers that are not finite.")
+        if kind == "float" and not _has_squares(array):
+            raise ValueError(
+                f"its {name} has numbers that are not finite or too large."
+            )
 
     def _bound(self, letters: Any, found: Any, own: dict[str, int]) -> dict[str, int]:
         for letter, size in zip(letters, found):
@@ -106,6 +108,12 @@ class Sizes:
 
     def __getitem__(self, letter: str) -> int:
         return self._known[letter]
+
+
+def _has_squares(array: np.ndarray) -> bool:
+    """Whether all numbers and their squares, which distances need, are finite."""
+    largest = np.sqrt(np.finfo(array.dtype).max)
+    return bool((np.abs(array) < largest).all())
 
 
 def check_header(header: Any) -> None:

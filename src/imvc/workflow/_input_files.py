@@ -165,8 +165,8 @@ class BlockFiles:
     verbose : int, default=0
         1: stages of the fit and a progress bar over blocks on standard error.
     guard : bool
-        Whether files that can bring a library down (HDF5) are first read, all rows of
-        them, in a process of their own, with limits.
+        Whether files that can bring a library down (HDF5, Parquet) are first read, all
+        rows of them, in a process of their own, with limits.
     """
 
     paths: Sequence[str | os.PathLike[str]]
