@@ -27,6 +27,7 @@ from pathlib import Path
 
 SECONDS, MEMORY = 10.0, 512 * 2**20
 _ADDRESSES = 6 * 2**30
+_MAKING = 120  # seconds to start, and to make good files
 _KEPT = 3  # findings of one kind whose files are kept
 
 
@@ -43,8 +44,11 @@ class Child:
         asked = {"target": name, "seed": seed, "guard": guard}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
+        # The good files of a target are made when it is first asked for.
+        more = 0 if name in self._made else _MAKING
+        self._made.add(name)
         try:
-            answer = self._answer(seconds)
+            answer = self._answer(seconds + more)
         except EOFError:
             return "crash", f"exit status {self.stop(wait=5)}"
         if answer is None:
@@ -53,6 +57,7 @@ class Child:
         return tuple(answer)
 
     def _start(self):
+        self._made = set()
         self._process = subprocess.Popen(
             [sys.executable, __file__, "--child"],
             stdin=subprocess.PIPE,
@@ -63,7 +68,7 @@ class Child:
             | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
             | {"IMVC_HDF5_SECONDS": str(SECONDS)},
         )
-        self._answer(120)  # it says when it is ready
+        self._answer(_MAKING)  # it says when it is ready
 
     def _answer(self, seconds):
         end = time.monotonic() + seconds

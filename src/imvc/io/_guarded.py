@@ -12,8 +12,8 @@ reader itself has to say about a file is left to the reading that follows.
 That costs a second reading and the start of a process: 0.5 s for HDF5 and Parquet,
 0.9 s for workbooks (two busy cores).
 
-Not guarded, since nothing of the kind was seen in an hour of damaged files (`make fuzz`,
-figures in benchmarks/RESULTS.md):
+Not guarded, since nothing of the kind was seen among thousands of damaged files of each
+(`make fuzz`, figures in benchmarks/RESULTS.md):
 
 - text and Matrix Market: the CSV parser of pyarrow works on lines that were looked at
   before (`_file_bytes`, `_dialect`);
