@@ -69,7 +69,7 @@ _MAY_BE_NONE = {"sample_ids_", "cluster_stability_", "stability_curve_"}
 
 
 class OtherModel(ValueError):
-    """A file that is sound, but not for this class or this version."""
+    """A file that is no model, or not for this class or this version."""
 
 
 class Sizes:

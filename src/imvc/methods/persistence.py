@@ -153,8 +153,9 @@ def _opened(path):
             yield archive
     # zipfile raises RuntimeError for what says it is encrypted or packed oddly.
     except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
-        raise ValueError(
-            f"it is not an imvc model, or it is truncated ({error})."
+        raise OtherModel(
+            f"is not an imvc model, or it is truncated ({error}); give one that imvc "
+            "cluster or save wrote."
         ) from error
 
 
@@ -168,7 +169,10 @@ def _read_header(archive):
     expected = archive.read("header.sha256").decode("ascii", "replace")
     if hashlib.sha256(text).hexdigest() != expected:
         raise ValueError("its header was altered (checksum mismatch).")
-    header = json.loads(text)
+    try:
+        header = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("its header has lists in lists without end.") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError("it is a zip file, but not an imvc model.")
     newest = header.get("format_version")
