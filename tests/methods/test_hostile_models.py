@@ -138,6 +138,7 @@ def test_centres_that_cannot_be_are_refused(forged, method, content, text):
         ("bridge", "attribute/overlap_", np.zeros((3, 3), np.int64)),
         ("impute", "state/center0", np.zeros(3)),
         ("impute", "state/deviation1", np.full(3, np.nan)),
+        ("impute", "state/deviation1", np.zeros(3)),
         ("impute", "attribute/means_.1", np.zeros((3, 1))),
         ("filled", "state/fill0.mean", np.zeros(5)),
         ("filled", "state/fill0.ridge", np.ones(10**5)),

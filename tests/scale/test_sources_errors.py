@@ -310,3 +310,28 @@ def test_ids_of_parquet_that_are_no_text_are_named(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"bbbbbb", b"b\xff\xfe\xc3(b"))
     with pytest.raises(ValueError, match=r"genes\.parquet, row 0: cannot be read as"):
         open_source([path])
+
+
+def test_ids_of_parquet_that_are_bytes_are_named(tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "genes.parquet"
+    pd.DataFrame({"id": [b"a", b"b"], "x": [1.0, 2]}).to_parquet(path, index=False)
+    with pytest.raises(
+        ValueError, match=r"genes\.parquet: the column of ids holds bin"
+    ):
+        open_source([path])
+
+
+def test_parquet_whose_end_has_names_that_are_no_text_is_named(tmp_path):
+    pa, path = pytest.importorskip("pyarrow"), tmp_path / "genes.parquet"
+    import pyarrow.parquet as pq
+
+    lists = {
+        "id": pa.array(["a"]),
+        "indices": pa.array([[0]], pa.list_(pa.int32())),
+        "values": pa.array([[1.0]], pa.list_(pa.float64())),
+    }
+    table = pa.table(lists).replace_schema_metadata({"imvc.n_features": "3"})
+    pq.write_table(table, path)
+    path.write_bytes(path.read_bytes().replace(b"element", b"elem\xffnt"))
+    with pytest.raises(ValueError, match=r"genes\.parquet: cannot be read as a? ?Parq"):
+        open_source([path])

@@ -190,7 +190,7 @@ class ParquetReader(RowReader):
                 raise BlockError(
                     f"{self.place(row)}: has no id; drop such rows or give them ids."
                 )
-            yield ids_to_array(ids)
+            yield ids_to_array(ids, self.label)
             at += len(batch)
 
     def place(self, row: int) -> str:

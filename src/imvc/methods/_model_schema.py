@@ -2,7 +2,8 @@
 
 A shape is written as ``"float n d"``: the kind of numbers, then a letter for each size.
 A letter means the same size wherever it stands; ``*`` is any size. Kinds: ``float``
-(finite, and its square too), ``any`` (NaN and infinity as well), ``int``.
+(finite, and its square too), ``positive`` (that, and above zero), ``any`` (NaN and
+infinity as well), ``int``, ``ids`` (text or numbers).
 """
 
 from typing import Any
@@ -64,7 +65,7 @@ _ARRAYS = {
 }
 # Lists with an array for each view; p are its features.
 _BY_VIEW = {"anchors_": "float * p", "means_": "float p"}
-_KINDS = {"float": "f", "any": "f", "int": "iu", "ids": "OUSiu"}
+_KINDS = {"float": "f", "positive": "f", "any": "f", "int": "iu", "ids": "OUSiu"}
 _MAY_BE_NONE = {"sample_ids_", "cluster_stability_", "stability_curve_"}
 
 
@@ -94,7 +95,9 @@ class Sizes:
                 f"its {name} has shape {found}, where ({', '.join(map(str, wanted))}) "
                 "should be."
             )
-        if kind == "float" and not _has_squares(array):
+        if kind == "positive" and not (array > 0).all():
+            raise ValueError(f"its {name} has numbers that are not positive.")
+        if kind in ("float", "positive") and not _has_squares(array):
             raise ValueError(
                 f"its {name} has numbers that are not finite or too large."
             )

@@ -118,7 +118,7 @@ class ImputeKMeans(InductiveMixin, EmbeddingClusterer):
         for v, mean in enumerate(self.means_):
             center, deviation = arrays.get(f"center{v}"), arrays.get(f"deviation{v}")
             sizes.check(f"centre of view {v}", center, "float p", p=len(mean))
-            sizes.check(f"deviation of view {v}", deviation, "float p", p=len(mean))
+            sizes.check(f"deviation of view {v}", deviation, "positive p", p=len(mean))
             self._scales.append(ColumnScale(self.scale, center, deviation, mean))
 
 

@@ -134,7 +134,7 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
         deviations = [arrays.get(f"deviation{v}") for v in range(V)]
         for v, own in enumerate(deviations):
             if own is not None or self.scale == "standard":
-                sizes.check(f"deviation of view {v}", own, "float p", p=widths[v])
+                sizes.check(f"deviation of view {v}", own, "positive p", p=widths[v])
         self._consensus = PatternMap(
             {tuple(p): arrays[f"C{i}"] for i, p in enumerate(patterns)},
             [arrays[f"A{v}"] for v in range(V)],
