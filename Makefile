@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test fuzz lint bench clean
 
 demo: $(STAMP)
 	$(BIN)/imvc demo --output demo_output
@@ -14,6 +14,11 @@ test: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks examples docs/*.py
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
+
+# Damaged files of every format; findings go to fuzz_findings.
+MINUTES ?= 60
+fuzz: $(STAMP)
+	$(BIN)/python tests/fuzz/fuzz_run.py --minutes $(MINUTES)
 
 lint: $(STAMP)
 	$(BIN)/ruff format src tests benchmarks examples docs/*.py
@@ -30,4 +35,4 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) demo_output build dist src/*.egg-info
+	rm -rf $(VENV) demo_output fuzz_findings build dist src/*.egg-info

@@ -1,10 +1,11 @@
-"""Results as plain text and plain JSON."""
+"""Results as plain text and plain JSON, and what JSON of others may hold."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin
 
-__all__ = ["aligned", "cut", "plain"]
+__all__ = ["aligned", "cut", "fits", "plain", "wrong_key"]
 
 _TEXT = 100  # characters of an id or a value
 
@@ -49,3 +50,30 @@ def plain(value: Any, otherwise: Callable[[Any], Any] | None = None) -> Any:
     if otherwise is None:
         raise TypeError(f"JSON has no type for {value!r}.")
     return otherwise(value)
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Whether a value of JSON is of a kind like ``dict[str, list[int]] | None``.
+
+    ``float`` takes integers as well; a bool is neither.
+    """
+    inner = get_args(kind)
+    if isinstance(kind, UnionType):
+        return any(fits(value, own) for own in inner)
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(fits(own, inner[0]) for own in value)
+    if get_origin(kind) is dict:
+        return isinstance(value, dict) and all(
+            fits(key, inner[0]) and fits(own, inner[1]) for key, own in value.items()
+        )
+    if kind in (int, float) and isinstance(value, bool):
+        return False
+    return kind is Any or isinstance(value, (int, float) if kind is float else kind)
+
+
+def wrong_key(content: Mapping[str, Any], kinds: Mapping[str, Any]) -> str | None:
+    """The first key that is not there or not of its kind; None if all are right."""
+    for key, kind in kinds.items():
+        if key not in content or not fits(content[key], kind):
+            return key
+    return None

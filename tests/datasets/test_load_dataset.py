@@ -124,6 +124,9 @@ def test_an_archive_without_views_lists_what_it_has(tmp_path):
     ("sidecar", "message"),
     [
         ("{", "mine.json is not valid JSON"),
+        pytest.param("[" * 50_000, "mine.json is not valid JSON", id="deep"),
+        ('{"view_names": 3}', "mine.json: view_names must be a list of texts"),
+        ('{"view_names": ["a", null]}', "mine.json: view_names must be a list"),
         ("[1]", "mine.json must hold a JSON object"),
         ('{"view_names": ["a"]}', r"mine.npz: .*1 names do not fit"),
     ],

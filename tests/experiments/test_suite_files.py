@@ -48,6 +48,17 @@ def test_a_copied_suite_reads_like_the_packaged_one(tmp_path):
         ("[quick]", "[quick]\ntime_limit = 0", "time_limit = 0: must be a positive"),
         ('title = "small"', "title = 1", "title = 1: must be a text in quotes"),
         ("[full]", "[full", "small.toml is not valid TOML: "),
+        pytest.param(
+            "seeds = [0, 1]",
+            f"seeds = {'1' * 5000}",
+            "small.toml is not valid TOML: ",
+            id="long number",
+        ),
+        (
+            'title = "small"',
+            'extends = "no"',
+            "small.toml: extends: unknown suite 'no'",
+        ),
         ('label = "one"', 'default = "no"', "default = 'no': write true or false"),
         ('name = "dummy_methods:Dummy"', "", "every .*method.* needs a name"),
         ("[quick]", "[quick.grid.two]\n[quick]", "not valid TOML|no such method"),

@@ -10,8 +10,12 @@ import h5py
 import numpy as np
 import pytest
 
+from imvc import RISE
 from imvc.io import InputError, _guarded, read_file
+from imvc.io._anndata_rows import AnnDataReader
 from imvc.io._guarded import run_guarded
+from imvc.workflow import BlockFiles
+from imvc.workflow._stages import Stages
 
 GIB = 2**30
 on_linux = pytest.mark.skipif(
@@ -181,6 +185,17 @@ def test_a_matlab_file_that_is_cut_off_gives_the_usual_error(tmp_path):
         read_file(path, guard=True)
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_files_that_arrow_reads_are_tried_elsewhere_first(tmp_path, guards, ending):
+    pd = pytest.importorskip("pandas")
+    frame, path = pd.DataFrame({"id": ["a", "b"], "x": [1.0, 2]}), tmp_path / "view"
+    path = path.with_suffix(ending)
+    frame.to_parquet(path) if ending == ".parquet" else frame.to_feather(path)
+    (table,) = read_file(path, guard=True)
+    assert table.values[:, 0].tolist() == [1, 2]
+    assert len(guards) == 1
+
+
 def test_tables_of_text_are_read_without_another_process(tmp_path, guards):
     path = tmp_path / "view.csv"
     path.write_text("id,a\ns1,1\ns2,2\n")
@@ -211,3 +226,121 @@ def test_without_the_module_resource_only_time_is_limited(h5ad):
         [*python(code), str(h5ad)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "3"
+
+
+def test_limits_grow_with_the_file(monkeypatch):
+    monkeypatch.setattr(_guarded, "available_memory", lambda: 2**50)
+    for limit in (_guarded._time_limit, _guarded._memory_limit):
+        assert limit(0) > 0
+        assert limit(10**12) > 1000 * limit(10**6)
+
+
+# Files that are read by blocks
+
+
+def opened(path, id_columns=None, guard=True):
+    """The source that the command line would read."""
+    files = BlockFiles([path], id_columns=id_columns, guard=guard)
+    return files.open(RISE(2), Stages(None))
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """A folder of Parquet parts with ids."""
+    pd = pytest.importorskip("pandas")
+    folder = tmp_path / "view"
+    folder.mkdir()
+    for i in range(2):
+        ids = [f"s{i}{j}" for j in range(50)]
+        frame = pd.DataFrame({"patient": ids, "x": np.arange(50.0)})
+        frame.to_parquet(folder / f"{i}.parquet", index=False)
+    return folder
+
+
+def test_rows_of_hdf5_are_read_elsewhere_first(h5ad, guards):
+    assert opened(h5ad).n_samples == 3
+    assert json.loads(guards[0][-1])["rows"] == str(h5ad)
+    assert len(guards) == 1
+
+
+def test_rows_of_parquet_are_read_elsewhere_first(parts, guards):
+    assert opened(parts, "patient").n_samples == 100
+    assert len(guards) == 1
+
+
+def test_in_python_rows_are_read_at_once(h5ad, guards):
+    assert opened(h5ad, guard=False).n_samples == 3
+    assert guards == []
+
+
+def test_plain_arrays_by_rows_need_no_other_process(tmp_path, guards):
+    np.save(tmp_path / "view.npy", np.eye(3))
+    assert opened(tmp_path / "view.npy").n_samples == 3
+    assert guards == []
+
+
+def test_all_parts_are_read_elsewhere(parts):
+    """Damage in the numbers of the last part, which its end does not tell."""
+    last = parts / "1.parquet"
+    data = bytearray(last.read_bytes())
+    data[4:200] = bytes(196)
+    last.write_bytes(data)
+    with pytest.raises(OSError, match=r"1\.parquet"):
+        _guarded._read_rows(str(parts), "patient")
+
+
+def test_the_other_process_reads_all_rows_and_ids(h5ad, monkeypatch):
+    read = []
+    for name in ("read", "read_ids"):
+        whole = getattr(AnnDataReader, name)
+
+        def spied(self, start, stop, whole=whole, name=name):
+            read.append((name, start, stop))
+            return whole(self, start, stop)
+
+        monkeypatch.setattr(AnnDataReader, name, spied)
+    _guarded._read_rows(str(h5ad), None)
+    assert sorted(read) == [("read", 0, 3), ("read_ids", 0, 3)]
+
+
+def test_rows_that_are_never_read_to_their_end_are_refused(h5ad, monkeypatch):
+    instead(monkeypatch, "import time; time.sleep(1000)")
+    monkeypatch.setenv("IMVC_HDF5_SECONDS", "0.5")
+    with pytest.raises(InputError, match=r"view\.h5ad: was not read within"):
+        opened(h5ad)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs the signals of Unix")
+def test_parts_that_crash_their_library_are_refused(parts, monkeypatch):
+    instead(monkeypatch, f"import os; os.kill(os.getpid(), {int(signal.SIGABRT)})")
+    with pytest.raises(InputError, match=r"view: crashed the library .*SIGABRT"):
+        opened(parts, "patient")
+
+
+@pytest.mark.parametrize("size", [0.1, 0.5, 0.9])
+def test_truncated_rows_give_the_usual_error(h5ad, size):
+    whole = h5ad.read_bytes()
+    h5ad.write_bytes(whole[: int(size * len(whole))])
+    with pytest.raises(InputError, match=r"view\.h5ad: cannot be opened") as usual:
+        opened(h5ad, guard=False)
+    with pytest.raises(InputError, match=r"view\.h5ad: cannot be opened") as guarded:
+        opened(h5ad)
+    assert str(guarded.value) == str(usual.value)
+
+
+def test_damaged_rows_are_refused_by_name(h5ad):
+    """The library has errors of many kinds, which do not say in which file."""
+    rng, whole, told = np.random.default_rng(0), h5ad.read_bytes(), []
+    for _ in range(60):
+        data = bytearray(whole)
+        at = int(rng.integers(len(data) - 8))
+        data[at : at + 8] = rng.bytes(8)
+        h5ad.write_bytes(data)
+        try:
+            source = opened(h5ad, guard=False)
+            for i in range(source.n_blocks):
+                source.block(i)
+        except (ValueError, TypeError) as error:
+            told.append(str(error))
+    assert told
+    assert all("view.h5ad" in text for text in told)

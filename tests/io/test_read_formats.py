@@ -529,3 +529,59 @@ def test_an_id_column_for_a_file_without_columns_is_refused(tmp_path):
     np.save(tmp_path / "v.npy", X)
     with pytest.raises(InputError, match=r"v\.npy: \.npy files have no columns"):
         read_file(tmp_path / "v.npy", id_column="id")
+
+
+def test_an_array_without_rows_is_refused_before_its_columns_are_named(tmp_path):
+    """There are 10^12 of them."""
+    path = tmp_path / "v.npy"
+    with open(path, "wb") as file:
+        head = {"descr": "<f8", "fortran_order": False, "shape": (0, 10**12)}
+        np.lib.format.write_array_header_1_0(file, head)
+    with pytest.raises(InputError, match=r"v\.npy: has no rows"):
+        read_file(path)
+
+
+def test_text_of_parquet_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "v.parquet"
+    pd.DataFrame({"id": ["aaaaaa", "bbbbbb"], "x": [1.0, 2]}).to_parquet(
+        path, compression="none", use_dictionary=False, write_statistics=False
+    )
+    path.write_bytes(path.read_bytes().replace(b"bbbbbb", b"b\xff\xfe\xc3(b"))
+    with pytest.raises(InputError, match=r"v\.parquet: cannot be read as Parquet"):
+        read_file(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "content", "text"),
+    [
+        ("indices", np.zeros(3, complex), r"v\.npz::indices: is of type complex128"),
+        ("indptr", np.array([0.0, 1, 2, 3]), r"v\.npz::indptr: is of type float64"),
+        ("indices", np.array([0, 1, 10**6]), r"v\.npz: cannot be read as a NumPy arch"),
+        (
+            "indptr",
+            np.array([0, 5, 2, 3]),
+            r"v\.npz: cannot be read as a NumPy archive",
+        ),
+        (
+            "shape",
+            np.array([3, 10**9]),
+            r"v\.npz: says that it has 3 rows and 1000000000",
+        ),
+    ],
+)
+def test_sparse_archives_that_do_not_add_up_are_refused(tmp_path, part, content, text):
+    path = tmp_path / "v.npz"
+    sp.save_npz(path, sp.csr_array(np.eye(3)))
+    with np.load(path) as archive:
+        arrays = {key: archive[key] for key in archive.files}
+    np.savez(path, **{**arrays, part: content})
+    with pytest.raises(InputError, match=text):
+        read_file(path)
+
+
+def test_a_matrix_market_file_of_a_billion_empty_rows_is_refused(tmp_path):
+    path = tmp_path / "v.mtx"
+    head = "%%MatrixMarket matrix coordinate real general\n"
+    path.write_text(f"{head}1000000000 3 1\n1 1 2.5\n")
+    with pytest.raises(InputError, match=r"v\.mtx: says that it has 1000000000 rows"):
+        read_file(path)

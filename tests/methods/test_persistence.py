@@ -202,13 +202,13 @@ def test_a_pickle_inside_is_refused(saved, tmp_path):
     with_header(saved[1], path, arrays=header["arrays"])
     final = tmp_path / "evil.imvc"
     rewrite(path, final, lambda n, c: evil if "labels_" in n else c)
-    with pytest.raises(ValueError, match=r"Object arrays cannot be loaded|pickle"):
+    with pytest.raises(ValueError, match="labels_' is of type object, not of numbers"):
         RISE.load(final)
 
 
 def test_damaged_contents_with_right_checksums_are_refused(saved, tmp_path):
     with_header(saved[1], tmp_path / "m.imvc", params={"n_clusters": {}})
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="its 'n_clusters' is kept in an unknown way"):
         RISE.load(tmp_path / "m.imvc")
 
 
@@ -223,7 +223,7 @@ def test_load_model_finds_the_class_in_the_file(estimator, data, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", ["Other", "UEAF", "object", None, ["RISE"]])
+@pytest.mark.parametrize("name", ["Other", "UEAF", "object", ""])
 def test_load_model_refuses_a_class_that_is_no_method_for_files(saved, tmp_path, name):
     with_header(saved[1], tmp_path / "m.imvc", **{"class": name})
     with pytest.raises(ValueError, match=r"'m.imvc' holds a .*Anchor.*RISE") as error:
@@ -238,7 +238,9 @@ def test_load_model_names_a_file_that_is_not_there(tmp_path):
 
 def test_load_model_refuses_what_lacks_its_state(saved, tmp_path):
     with_header(saved[1], tmp_path / "m.imvc", values={})
-    with pytest.raises(ValueError, match=r"'m\.imvc' is damaged"):
+    with pytest.raises(
+        ValueError, match=r"'m\.imvc' cannot be read: its names of features"
+    ):
         load_model(tmp_path / "m.imvc")
 
 

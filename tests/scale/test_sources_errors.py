@@ -260,3 +260,78 @@ def test_views_unknown_to_the_model_are_refused(saved):
     schema = as_views(small_views()[0]).schema
     with pytest.raises(ValueError, match=r"views \['genes'\] are unknown to the model"):
         open_source({"genes": saved("x.npy", complete())}, like=schema)
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ((-1, 2**62), r"says that it has shape \(-1, 4611686018427387904\)"),
+        ((2**62, -1), "says that it has shape"),
+        ((1, -1), "says that it has shape"),
+        ((2**40, 2**20), "is truncated"),
+        ((0, 2**40), "has no samples"),
+    ],
+)
+def test_a_npy_file_of_a_shape_that_cannot_be_is_named(tmp_path, shape, text):
+    with open(tmp_path / "genes.npy", "wb") as file:
+        head = {"descr": "<f8", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, head)
+        file.write(bytes(64))
+    with pytest.raises(ValueError, match=rf"genes\.npy: {text}"):
+        open_source([tmp_path / "genes.npy"])
+
+
+def test_a_npy_file_whose_head_is_cut_is_named(tmp_path):
+    (tmp_path / "genes.npy").write_bytes(
+        b"\x93NUMPY\x01\x00\x18\x00{'descr': '<f8', (((((("
+    )
+    with pytest.raises(ValueError, match=r"genes\.npy: is no \.npy file"):
+        open_source([tmp_path / "genes.npy"])
+
+
+@pytest.mark.parametrize("about", ["{", "[]", '{"index_columns": 3}'])
+def test_parquet_with_wrong_notes_of_pandas_is_named(tmp_path, about):
+    pa, path = pytest.importorskip("pyarrow"), tmp_path / "genes.parquet"
+    import pyarrow.parquet as pq
+
+    table = pa.table({"a": [1.0, 2]}).replace_schema_metadata({"pandas": about})
+    pq.write_table(table, path, store_schema=False)
+    with pytest.raises(
+        ValueError, match=r"genes\.parquet: (cannot be read|has no col)"
+    ):
+        open_source([path])
+
+
+def test_ids_of_parquet_that_are_no_text_are_named(tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "genes.parquet"
+    pd.DataFrame({"id": ["aaaaaa", "bbbbbb"], "x": [1.0, 2]}).to_parquet(
+        path, compression="none", use_dictionary=False, write_statistics=False
+    )
+    path.write_bytes(path.read_bytes().replace(b"bbbbbb", b"b\xff\xfe\xc3(b"))
+    with pytest.raises(ValueError, match=r"genes\.parquet, row 0: cannot be read as"):
+        open_source([path])
+
+
+def test_ids_of_parquet_that_are_bytes_are_named(tmp_path):
+    pd, path = pytest.importorskip("pandas"), tmp_path / "genes.parquet"
+    pd.DataFrame({"id": [b"a", b"b"], "x": [1.0, 2]}).to_parquet(path, index=False)
+    with pytest.raises(
+        ValueError, match=r"genes\.parquet: the column of ids holds bin"
+    ):
+        open_source([path])
+
+
+def test_parquet_whose_end_has_names_that_are_no_text_is_named(tmp_path):
+    pa, path = pytest.importorskip("pyarrow"), tmp_path / "genes.parquet"
+    import pyarrow.parquet as pq
+
+    lists = {
+        "id": pa.array(["a"]),
+        "indices": pa.array([[0]], pa.list_(pa.int32())),
+        "values": pa.array([[1.0]], pa.list_(pa.float64())),
+    }
+    table = pa.table(lists).replace_schema_metadata({"imvc.n_features": "3"})
+    pq.write_table(table, path)
+    path.write_bytes(path.read_bytes().replace(b"element", b"elem\xffnt"))
+    with pytest.raises(ValueError, match=r"genes\.parquet: cannot be read as a? ?Parq"):
+        open_source([path])

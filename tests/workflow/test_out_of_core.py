@@ -211,6 +211,47 @@ def test_stages_of_other_parameters_are_dropped_only_on_request(
     assert found.summary()["n_clusters"] == 4
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        pytest.param("{", id="cut"),
+        pytest.param("3", id="number"),
+        pytest.param("[" * 50_000, id="deep"),
+        pytest.param('{"data": 3, "blocks": [[]]}', id="other kinds"),
+    ],
+)
+def test_a_damaged_plan_of_an_unfinished_run_is_refused_by_name(
+    arrays, tmp_path, monkeypatch, plan
+):
+    mend = interrupt(monkeypatch, "anchors")
+    with pytest.raises(RuntimeError, match="power is off"):
+        run(arrays, tmp_path / "out")
+    mend()
+    (tmp_path / "out" / ".imvc-work" / "plan.json").write_text(plan)
+    with pytest.raises(ValueError, match=r"\.imvc-work: holds an unfinished run"):
+        run(arrays, tmp_path / "out")
+    assert run(arrays, tmp_path / "out", overwrite=True).summary()["resumed"] == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [3, None, {"views": 3}, {"views": [{"parts": 3}]}, {"views": [{"parts": [3]}]}],
+)
+def test_a_plan_about_other_kinds_of_data_is_that_of_another_run(
+    arrays, tmp_path, monkeypatch, data
+):
+    mend = interrupt(monkeypatch, "anchors")
+    with pytest.raises(RuntimeError, match="power is off"):
+        run(arrays, tmp_path / "out")
+    mend()
+    file = tmp_path / "out" / ".imvc-work" / "plan.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "data": data}))
+    with pytest.raises(
+        ValueError, match="holds an unfinished run that differs in data"
+    ):
+        run(arrays, tmp_path / "out")
+
+
 def test_another_memory_budget_does_not_drop_finished_stages(
     arrays, tmp_path, monkeypatch
 ):

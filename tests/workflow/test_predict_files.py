@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from imvc import RISE
+from imvc import RISE, load_model
 from imvc.datasets import make_views
 from imvc.io import InputError, Preparation
 from imvc.workflow import InputFiles, cluster, predict
@@ -159,3 +159,11 @@ def test_a_file_with_samples_in_columns_gets_the_hint_to_turn_it(saved, tmp_path
         predict(saved[2], [turned], names=names)
     found = predict(saved[2], [turned], names=names, transpose=[option])
     assert found.labels.tolist() == predict(saved[2], saved[0][:1]).labels.tolist()
+
+
+def test_a_preparation_of_other_features_than_the_model_is_refused(saved, tmp_path):
+    model = load_model(saved[2])
+    model.preparation_["views"][0]["features"][0] = "other"
+    model.save(tmp_path / "bad.imvc")
+    with pytest.raises(ValueError, match=r"bad\.imvc: the preparation .* other feat"):
+        predict(tmp_path / "bad.imvc", saved[0])

@@ -325,6 +325,7 @@ class BlockOptions:
             result_format=self.result_format,
             work_dir=self.work_dir,
             verbose=0 if quiet else 1,
+            guard=True,
         )
 
 

@@ -183,7 +183,12 @@ def cluster(
     ):
         if record is not None:
             run = workflow.repeat(
-                record, paths=files, n_jobs=jobs, force=force, progress=progress
+                record,
+                paths=files,
+                n_jobs=jobs,
+                force=force,
+                guard=True,
+                progress=progress,
             )
         else:
             run = workflow.cluster(

@@ -57,8 +57,10 @@ def info(
     json: PrintJson = False,
 ) -> None:
     """Say what is in a dataset: samples, views, classes, what is missing."""
-    from imvc.datasets import describe_dataset
+    from imvc.datasets import describe_dataset, get_data_home
+    from imvc.datasets._dataset_files import find_dataset
 
+    _try_elsewhere(find_dataset(name, get_data_home(data))[0])
     found = describe_dataset(name, data)
     if json:
         print_json(found)
@@ -87,8 +89,18 @@ def import_(
     """Check a file of views and put it into the data folder as .npz."""
     from imvc.experiments import import_dataset
 
+    _try_elsewhere(file)
     path = import_dataset(file, name=name, data_home=data, replace=force)
     if json:
         print_json({"path": str(path)})
     else:
         typer.echo(str(path))
+
+
+def _try_elsewhere(path: Path) -> None:
+    """Read a file that may be damaged in another process first (.mat 7.3)."""
+    from imvc.io._file_table import Request
+    from imvc.io._guarded import check_guarded
+
+    if path.is_file():
+        check_guarded(Request(str(path)), path.suffix.lower())

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from imvc._plain import fits
 from imvc.datasets._benchmark_sets import REGISTRY, DatasetInfo, find_info, normalise
 from imvc.datasets._dataset import default_view_names
 from imvc.io._errors import input_error
@@ -134,12 +135,16 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
         return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{path} is not valid JSON ({error}); mend or remove it."
         ) from error
     if not isinstance(content, dict):
         raise ValueError(f"{path} must hold a JSON object; mend or remove it.")
+    if not fits(content.get("view_names"), list[str] | None):
+        raise ValueError(
+            f"{path}: view_names must be a list of texts; mend or remove it."
+        )
     return content
 
 

@@ -102,7 +102,7 @@ def _content(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:
             content = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise SuiteError(f"{path.name} is not valid TOML: {error}.") from error
     base = content.pop("extends", None)
     if base is None:
@@ -110,7 +110,11 @@ def _content(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
     if not isinstance(base, str):
         raise SuiteError(f"{path.name}: extends={base!r} must be the name of a suite.")
     beside = path.parent / base
-    below = _content(beside if beside.is_file() else suite_path(base), (*seen, path))
+    try:
+        found = beside if beside.is_file() else suite_path(base)
+    except (SuiteError, ValueError) as error:
+        raise SuiteError(f"{path.name}: extends: {error}") from error
+    below = _content(found, (*seen, path))
     for key, value in content.items():
         if isinstance(value, dict) and isinstance(below.get(key), dict):
             below[key] = {**below[key], **value}

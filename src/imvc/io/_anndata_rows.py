@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from imvc.io._anndata import child, matrix_layout, modalities, text
-from imvc.io._errors import need
+from imvc.io._errors import input_error, need, one_line, reading
 from imvc.io._file_stamps import stamp_file
 from imvc.io._row_reader import (
     RowReader,
@@ -27,7 +28,7 @@ class AnnDataReader(RowReader):
 
     def __init__(self, path: str, label: str, group: str = "/") -> None:
         self.path, self.label, self.group = os.path.abspath(path), label, group
-        with self._open() as file:
+        with _opened(self.path, self.label) as file:
             self._stamp = stamp_file(self.path)
             node = child(file[group], "X", label, whole=False)
             self.sparse = hasattr(node, "keys")
@@ -36,40 +37,32 @@ class AnnDataReader(RowReader):
             ids = self._names(file, "obs")
         self.check_real()
         if ids.shape != (self.shape[0],) or len(self.feature_names) != self.shape[1]:
-            raise ValueError(
-                f"{label}: X has shape {self.shape}, but there are {ids.shape[0]} "
-                f"names of samples and {len(self.feature_names)} of features; write "
-                "it anew."
+            raise input_error(
+                label,
+                f"X has shape {self.shape}, but the names of samples have shape "
+                f"{ids.shape} and there are {len(self.feature_names)} of features; "
+                "write it anew.",
             )
-
-    def _open(self) -> Any:
-        h5py = need("h5py", self.label)
-        try:
-            return h5py.File(self.path, "r")
-        except OSError as error:
-            raise OSError(
-                f"{self.label}: cannot be opened as an HDF5 file ({error}); write it "
-                "anew, or close it where it is open for writing."
-            ) from error
 
     def _read_layout(self, node: Any) -> None:
         self._chunk_rows = None
         if not self.sparse:
             if len(node.shape) != 2:
-                raise ValueError(
-                    f"{self.label}: X has shape {node.shape}, expected 2-D."
+                raise input_error(
+                    self.label, f"X has shape {node.shape}, expected 2-D."
                 )
             self.shape, self.dtype = node.shape, node.dtype
             self._chunk_rows = node.chunks[0] if node.chunks else None
             return
         kind, shape = matrix_layout(node)
         if kind in ("csc_matrix", "csc"):
-            raise ValueError(
-                f"{self.label}: X is stored by columns (CSC), so rows cannot be read "
-                "by blocks; set adata.X = adata.X.tocsr() and write the file anew."
+            raise input_error(
+                self.label,
+                "X is stored by columns (CSC), so rows cannot be read by blocks; set "
+                "adata.X = adata.X.tocsr() and write the file anew.",
             )
         if kind not in ("csr_matrix", "csr"):
-            raise ValueError(f"{self.label}: X is a matrix of unknown kind {kind!r}.")
+            raise input_error(self.label, f"X is a matrix of unknown kind {kind!r}.")
         self.shape = (shape[0], shape[1])
         self.dtype, self.n_entries = node["data"].dtype, node["data"].shape[0]
 
@@ -82,14 +75,15 @@ class AnnDataReader(RowReader):
             if hasattr(node, "keys") and "values" in node:  # nullable text
                 node = node["values"]
         if not hasattr(node, "shape") or node.dtype.names:
-            raise ValueError(
-                f"{self.label}: {frame} is stored in a way this program does not know; "
-                "write the file anew with a newer anndata."
+            raise input_error(
+                self.label,
+                f"{frame} is stored in a way this program does not know; write the "
+                "file anew with a newer anndata.",
             )
         return node
 
     def read(self, start: int, stop: int) -> Any:
-        with self._open() as file:
+        with _opened(self.path, self.label) as file:
             node = file[self.group]["X"]
             if not self.sparse:
                 return node[start:stop]
@@ -104,7 +98,7 @@ class AnnDataReader(RowReader):
         return cut_rows(self.shape[0], self._chunk_rows)
 
     def read_ids(self, start: int, stop: int) -> Iterator[np.ndarray]:
-        with self._open() as file:
+        with _opened(self.path, self.label) as file:
             node = self._names(file, "obs")
             for at in range(start, stop, _ID_ROWS):
                 ids = _texts(node[at : min(at + _ID_ROWS, stop)])
@@ -122,11 +116,27 @@ def open_h5ad(path: str) -> AnnDataReader:
 
 def open_h5mu(path: str) -> dict[str, AnnDataReader]:
     """Every modality of a MuData file, by name and in its order."""
-    h5py = need("h5py", path)
     local = _local(path)
-    with h5py.File(local, "r") as file:
+    with _opened(local, path) as file:
         keys = modalities(file, path, "pass [path] if it is an AnnData file")
     return {key: AnnDataReader(local, f"{path}::{key}", f"/mod/{key}") for key in keys}
+
+
+@contextmanager
+def _opened(path: str, label: str) -> Iterator[Any]:
+    """A file of HDF5; whatever its library raises becomes an InputError."""
+    h5py = need("h5py", label)
+    with reading(label, "an AnnData file"):
+        try:
+            file = h5py.File(path, "r")
+        except OSError as error:
+            raise input_error(
+                label,
+                f"cannot be opened as an HDF5 file ({one_line(error)}); write it anew, "
+                "or close it where it is open for writing.",
+            ) from error
+        with file:
+            yield file
 
 
 def _local(path: str) -> str:

@@ -19,6 +19,7 @@ def read_parquet(file: Request) -> ArrowColumns:
             found = stored.metadata
             check_size(source, 8.0 * found.num_rows * found.num_columns)
             table = stored.read()
+        table.validate(full=True)
         return ArrowColumns.of_file(table, source, file.name)
 
 

@@ -101,15 +101,16 @@ def _flat_list(column: Any) -> tuple[np.ndarray, np.ndarray]:
     return column.flatten().to_numpy(zero_copy_only=False), indptr
 
 
-def ids_to_array(ids: Any) -> np.ndarray:
+def ids_to_array(ids: Any, label: str) -> np.ndarray:
     """A column of ids as int64 or as objects (str)."""
-    types = need("pyarrow", "a Parquet file").types
+    types = need("pyarrow", label).types
     if types.is_dictionary(ids.type):
         ids = ids.dictionary_decode()
     if types.is_integer(ids.type):
         return ids.to_numpy(zero_copy_only=False).astype(np.int64)
     if not (types.is_string(ids.type) or types.is_large_string(ids.type)):
         raise BlockError(
-            f"the column of ids holds {ids.type}; write ids as text or integers."
+            f"{label}: the column of ids holds {ids.type}; write ids as text or "
+            "integers."
         )
     return ids.to_numpy(zero_copy_only=False).astype(object)

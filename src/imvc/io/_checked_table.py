@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from imvc.io._errors import input_error, listed
+from imvc.io._file_bytes import check_sparse
 from imvc.io._file_table import FileTable
 from imvc.views import count_nonfinite, float_dtype
 
@@ -72,6 +73,10 @@ def matrix_table(
             f"holds an array of shape {values.shape}; give a matrix with one row per "
             "sample.",
         )
+    if sp.issparse(values):
+        check_sparse(source, values.shape, values.nnz)
+    if values.shape[0] == 0:  # before columns are named, of which there may be billions
+        raise input_error(source, "has no rows; give one row per sample.")
     if features is None:
         features = number_names(values.shape[1])
     if ids is None:

@@ -13,6 +13,7 @@ from imvc.io._errors import input_error, need, reading
 LINE_LIMIT = 64 * 2**20
 _CHUNK = 4 * 2**20
 # Beyond this size, data that shrank so much are repeats of one thing, not a table.
+_EMPTY_ROWS = 2**24  # of a sparse matrix
 _BOMB_SIZE, _BOMB_RATIO = 256 * 2**20, 500
 
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -104,6 +105,19 @@ def check_size(source: str, n_bytes: float) -> None:
             f"says that it holds {n_bytes / 2**30:.0f} GiB of numbers, more than the "
             f"memory of this machine ({memory_limit() / 2**30:.0f} GiB); take fewer "
             "rows or columns, or make it again if that is wrong.",
+        )
+
+
+def check_sparse(source: str, shape: tuple[int, ...], n_entries: int) -> None:
+    """Refuse a sparse matrix of which hardly any row or column has an entry.
+
+    A file of a few bytes can tell of billions of them, and each takes memory.
+    """
+    if max(shape) > _EMPTY_ROWS + 1000 * n_entries:
+        raise input_error(
+            source,
+            f"says that it has {shape[0]} rows and {shape[1]} columns, but holds only "
+            f"{n_entries} entries; leave out what is empty, or make it again.",
         )
 
 

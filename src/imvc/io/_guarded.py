@@ -2,13 +2,26 @@
 
 A damaged HDF5 file can make the HDF5 library loop or crash. Of workbooks, one in some
 hundred damaged .xls files fills the memory until the process is aborted, an .ods that
-is cut off is read for ever, and a crafted .xlsx with a cell far out aborts as well. So
-such a file is first read completely by a process of its own, with a limit of time and
-memory. Only its exit status and one word on its standard output are looked at; what the
+is cut off is read for ever, and a crafted .xlsx with a cell far out aborts as well.
+pyarrow (26) ends the process on Parquet files whose statistics do not add up, and a few
+bytes of Parquet can stand for billions of rows. So such a file is first read completely
+by a process of its own, with a limit of time and memory; one that is read by blocks, by
+blocks. Only its exit status and one word on its standard output are looked at; what the
 reader itself has to say about a file is left to the reading that follows.
 
-That costs a second reading and the start of a process: 0.5 s for HDF5, 0.9 s for
-workbooks (two busy cores).
+That costs a second reading and the start of a process: 0.5 s for HDF5 and Parquet,
+0.9 s for workbooks (two busy cores).
+
+Not guarded, since nothing of the kind was seen among thousands of damaged files of each
+(`make fuzz`, figures in benchmarks/RESULTS.md):
+
+- text and Matrix Market: the CSV parser of pyarrow works on lines that were looked at
+  before (`_file_bytes`, `_dialect`);
+- .npy and .npz: heads are compared with the bytes that follow before anything is
+  allocated, and places of sparse matrices are checked before SciPy uses them;
+- .mat before 7.3: its structure is walked first (`_mat5`);
+- zarr: Python code that reads one chunk at a time, packed by codecs that check their
+  input.
 """
 
 import json
@@ -19,16 +32,22 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from imvc._machine import available_memory
+from imvc.io._anndata_rows import open_h5ad, open_h5mu
 from imvc.io._errors import input_error
 from imvc.io._file_bytes import memory_limit
 from imvc.io._file_table import WORKBOOKS, Request
 from imvc.io._matlab import kind_of_mat
+from imvc.io._parquet import ParquetRows, has_parquet, open_parquet
+from imvc.io._row_reader import RowReader, local_path, must_exist
 
 SECONDS = "IMVC_HDF5_SECONDS"
+_HDF5 = (".h5ad", ".h5mu")
+_ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 _SECONDS, _BYTES_PER_SECOND = 60.0, 5e6
 # No file holds more, however well it is packed; and libraries and threads reserve
 # addresses that they never fill.
@@ -49,7 +68,8 @@ def check_guarded(file: Request, kind: str) -> None:
     file : Request
     kind : str
         The ending by which the file is read. Files that are neither HDF5 nor a
-        workbook are not looked at; nor is any file if this is the other process.
+        workbook, Parquet or Feather are not looked at; nor is any file if this is the
+        other process.
 
     Raises
     ------
@@ -58,12 +78,34 @@ def check_guarded(file: Request, kind: str) -> None:
         the environment variable ``IMVC_HDF5_SECONDS``), needed more memory than is
         free, or crashed.
     """
-    guarded = kind in (".h5ad", ".h5mu", *WORKBOOKS) or _is_mat73(file.path, kind)
-    if not guarded or _IN_CHILD in os.environ:
+    if kind in (*_HDF5, *WORKBOOKS, *_ARROW) or _is_mat73(file.path, kind):
+        asked = {"source": file.source, "layer": file.layer, "sheet": file.sheet}
+        _try_elsewhere(file.source, file.path, asked)
+
+
+def check_guarded_rows(view: Any) -> None:
+    """`check_guarded` of a view that is read by blocks: a pass over all its rows.
+
+    Parameters
+    ----------
+    view : path-like or ParquetRows
+        What is neither HDF5 nor Parquet, or not on this machine, is not looked at.
+    """
+    rows = view if isinstance(view, ParquetRows) else ParquetRows(view)
+    local = local_path(rows.path)
+    if local is not None and (local.endswith(_HDF5) or has_parquet(local)):
+        must_exist(local, rows.path)
+        asked = {"rows": rows.path, "id_column": rows.id_column}
+        _try_elsewhere(rows.path, Path(local), asked)
+
+
+def _try_elsewhere(source: str, path: Path, asked: dict[str, str | None]) -> None:
+    """Let another process read what is asked for, unless this is that process."""
+    if _IN_CHILD in os.environ:
         return
-    source, size = file.source, file.path.stat().st_size
+    files = [path] if path.is_file() else [p for p in path.rglob("*") if p.is_file()]
+    size = sum(file.stat().st_size for file in files)
     seconds, n_bytes = _time_limit(size), _memory_limit(size)
-    asked = {"source": source, "layer": file.layer, "sheet": file.sheet}
     # -P: nothing is imported from the current folder.
     command = [sys.executable, "-P", "-c", _CHILD, json.dumps(asked)]
     outcome, status = run_guarded(command, seconds, n_bytes)
@@ -137,11 +179,12 @@ def run_guarded(
 
 def read_in_child() -> None:
     """What the other process does: read the file that its argument describes."""
-    from imvc.io._read_file import read_raw
-
-    word = _DONE
+    asked, word = json.loads(sys.argv[1]), _DONE
     try:
-        read_raw(Request(**json.loads(sys.argv[1])))
+        if "rows" in asked:
+            _read_rows(asked["rows"], asked["id_column"])
+        else:
+            _read_table(asked)
     except MemoryError:
         word = _NO_MEMORY
     # All but a lack of memory is left to the reading that follows, which meets it too.
@@ -152,6 +195,27 @@ def read_in_child() -> None:
             word = _NO_MEMORY
     sys.stdout.write(word)
     sys.stdout.flush()
+
+
+def _read_table(asked: dict[str, str | None]) -> None:
+    from imvc.io._read_file import read_raw
+
+    read_raw(Request(**asked))  # type: ignore[arg-type]
+
+
+def _read_rows(source: str, id_column: str | None) -> None:
+    """Every row and id, of which nothing is kept."""
+    readers: Sequence[RowReader]
+    if source.endswith(".h5mu"):
+        readers = list(open_h5mu(source).values())
+    elif source.endswith(".h5ad"):
+        readers = [open_h5ad(source)]
+    else:
+        readers = [open_parquet(ParquetRows(source, id_column), ids_needed=False)]
+    for reader in readers:
+        ids = reader.read_ids(0, reader.shape[0]) if reader.has_ids else ()
+        for _ in chain(reader.stream(), ids):
+            pass
 
 
 def _is_mat73(path: Path, kind: str) -> bool:

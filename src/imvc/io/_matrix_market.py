@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from imvc.io._checked_table import id_strings, matrix_table
 from imvc.io._encoding import single_tabs
 from imvc.io._errors import input_error, need, reading
-from imvc.io._file_bytes import check_path, check_size, load_bytes
+from imvc.io._file_bytes import check_path, check_size, check_sparse, load_bytes
 from imvc.io._file_table import FileTable, Request
 
 _HEAD = 2**20
@@ -105,6 +105,8 @@ def _read_header(data: Any, source: str) -> _Header:
             line,
         )
     check_size(source, 24.0 * n_entries + 8.0 * sum(shape))
+    if layout == "coordinate":
+        check_sparse(source, shape, n_entries)
     return _Header(layout, field, symmetry, shape, n_entries, end + 1)
 
 

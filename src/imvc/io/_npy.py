@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from imvc._files import naming_full_disk
 from imvc.io._checked_table import matrix_table
-from imvc.io._errors import InputError, input_error, reading
+from imvc.io._errors import InputError, input_error, one_line, reading
 from imvc.io._file_bytes import check_size
 from imvc.io._file_stamps import stamp_file
 from imvc.io._file_table import FileTable, Request
@@ -54,10 +54,14 @@ def check_header(file: Any, source: str) -> tuple[tuple[int, ...], np.dtype]:
 def _read_header(file: Any, source: str) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(file)
-    raise input_error(source, f"is a NumPy array of unknown version {version}.")
+        found = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        found = np.lib.format.read_array_header_2_0(file)
+    else:
+        raise input_error(source, f"is a NumPy array of unknown version {version}.")
+    if min(found[0], default=0) < 0:
+        raise input_error(source, f"says that it has shape {found[0]}; make it again.")
+    return found
 
 
 class NpyReader(RowReader):
@@ -166,9 +170,11 @@ def open_npy(path: str, label: str, ndim: int = 2) -> NpyReader:
             shape, fortran, dtype = _read_header(file, label)
         except InputError:
             raise
-        except ValueError as error:
+        # A head is read as Python's own text, and fails in the ways of that.
+        except Exception as error:
             raise ValueError(
-                f"{label}: is no .npy file ({error}); write it with numpy.save."
+                f"{label}: is no .npy file ({one_line(error)}); write it with "
+                "numpy.save."
             ) from error
         offset = file.tell()
     if len(shape) != ndim:

@@ -15,6 +15,7 @@ from imvc.io._npy import check_header
 
 _NUMBERED = re.compile(r"^[Xx]_?(\d+)$")
 _SPARSE_KEYS = {"format", "data", "shape"}
+_INDEX_KEYS = {"indices", "indptr", "row", "col", "offsets", "shape"}
 _ID_KEYS = ("ids", "sample_ids")
 
 
@@ -29,7 +30,8 @@ def read_npz(file: Request) -> list[FileTable]:
     with reading(source, "a NumPy archive"):
         arrays = read_archive(file.path, source)
         if _SPARSE_KEYS <= set(arrays):
-            return [matrix_table(sp.load_npz(file.path), file.name, source)]
+            _check_sparse_parts(arrays, source)
+            return [matrix_table(_sparse(file.path), file.name, source)]
         keys = _view_keys(arrays, source)
         n = len(arrays[keys[0]])
         ids = next((id_strings(arrays[k]) for k in _ID_KEYS if k in arrays), None)
@@ -73,6 +75,24 @@ def _check_member(archive: Any, key: str, source: str) -> None:
         if file.peek(6)[:6] != b"\x93NUMPY":
             raise input_error(source, "is no NumPy array; leave it out of the archive.")
         check_header(file, source)
+
+
+def _check_sparse_parts(arrays: dict[str, np.ndarray], source: str) -> None:
+    for key in _INDEX_KEYS & set(arrays):
+        if arrays[key].dtype.kind not in "iu":
+            raise input_error(
+                f"{source}::{key}",
+                f"is of type {arrays[key].dtype}, where the places of a sparse matrix "
+                "should be; save it again with scipy.sparse.save_npz.",
+            )
+
+
+def _sparse(path: Path) -> Any:
+    matrix = sp.load_npz(path)
+    # SciPy trusts what it is given; an index out of bounds would crash the process.
+    if hasattr(matrix, "indptr"):
+        matrix.check_format(full_check=True)
+    return matrix
 
 
 def _view_keys(arrays: dict[str, np.ndarray], source: str) -> list[str]:

@@ -25,7 +25,7 @@ from imvc.io._arrow_rows import (
     sparse_width,
     stack_lists,
 )
-from imvc.io._errors import BlockError, need
+from imvc.io._errors import BlockError, need, reading
 from imvc.io._file_stamps import stamp_files
 from imvc.io._row_reader import RowReader, local_path
 
@@ -76,13 +76,13 @@ class ParquetReader(RowReader):
     ) -> None:
         self.label, self._filesystem, self._parts = label, filesystem, parts
         self._stamps = _stamp_parts(filesystem, parts)
-        footers = [self._footer(part) for part in parts]
-        schema = footers[0].schema.to_arrow_schema()
+        footers, schemas = zip(*(self._footer(part) for part in parts))
+        schema = schemas[0]
         self.id_column = _find_ids(label, schema, id_column, ids_needed)
         self.has_ids = self.id_column is not None
         self._columns = [name for name in schema.names if name != self.id_column]
         self.dtype = np.result_type(
-            *(self._check_part(part, f, schema) for part, f in zip(parts, footers))
+            *(self._check_part(part, own, schema) for part, own in zip(parts, schemas))
         )
         groups = [
             (part, g, footer.row_group(g).num_rows)
@@ -96,15 +96,18 @@ class ParquetReader(RowReader):
         width = len(self._columns)
         if self.sparse:
             width = sparse_width(label, schema)
-            self.n_entries = sum(count_values(footer) for footer in footers)
+            with reading(label, "Parquet"):
+                self.n_entries = sum(count_values(footer) for footer in footers)
         else:
             self.feature_names = tuple(self._columns)
         self.shape = (self._starts[-1], width)
 
-    def _footer(self, part: str) -> Any:
+    def _footer(self, part: str) -> tuple[Any, Any]:
+        """What the end of a part tells of it, and its schema."""
         parquet = need("pyarrow.parquet", self.label)
         try:
-            return parquet.read_metadata(part, filesystem=self._filesystem)
+            found = parquet.read_metadata(part, filesystem=self._filesystem)
+            return found, found.schema.to_arrow_schema()
         except FileNotFoundError:
             raise
         except Exception as error:
@@ -112,9 +115,8 @@ class ParquetReader(RowReader):
                 f"{part}: cannot be read as a Parquet file ({error}); write it anew."
             ) from error
 
-    def _check_part(self, part: str, footer: Any, first: Any) -> np.dtype:
+    def _check_part(self, part: str, schema: Any, first: Any) -> np.dtype:
         """Type of the numbers of a part, which must have the columns of the first."""
-        schema = footer.schema.to_arrow_schema()
         if set(schema.names) != set(first.names):
             more = [name for name in schema.names if name not in first.names]
             less = [name for name in first.names if name not in schema.names]
@@ -181,12 +183,14 @@ class ParquetReader(RowReader):
         at = start
         for batch in self._batches(start, stop, [self.id_column]):
             ids = batch.column(0)
+            with reading(self.place(at), "Parquet"):
+                ids.validate(full=True)  # text may be no text
             if ids.null_count:
                 row = at + int(np.flatnonzero(ids.is_null().to_numpy(False))[0])
                 raise BlockError(
                     f"{self.place(row)}: has no id; drop such rows or give them ids."
                 )
-            yield ids_to_array(ids)
+            yield ids_to_array(ids, self.label)
             at += len(batch)
 
     def place(self, row: int) -> str:
@@ -262,7 +266,8 @@ def _find_ids(
             f"{label}: has no column {wanted!r} for the ids; its columns are "
             f"{schema.names[:8]}."
         )
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    with reading(label, "Parquet"):
+        index = list((schema.pandas_metadata or {}).get("index_columns", []))
     for name in (*_ID_NAMES, *index):
         if name in schema.names:
             return name

@@ -103,9 +103,10 @@ def read_file(
         ``"all"`` for every such sheet as a view of its own, named after the sheet. One
         that `path` names comes first. Hidden sheets are read when they are named.
     guard : bool, default False
-        For files that others made: HDF5 (.h5ad, .h5mu, .mat 7.3) and .xlsx are first
-        read in another process with a limit of time and memory, since damaged ones can
-        crash their libraries or never be read to the end. Other workbooks always are.
+        For files that others made: HDF5 (.h5ad, .h5mu, .mat 7.3), Parquet, Feather and
+        .xlsx are first read in another process with a limit of time and memory, since
+        damaged ones can crash their libraries or never be read to the end. Other
+        workbooks always are.
 
     Returns
     -------

@@ -48,7 +48,8 @@ class LowRank:
         shapes = ((d,), (d,), (d, r), (r,), (d,))
         for name, shape in zip(PARTS, shapes):
             value = np.asarray(getattr(self, name), np.float64)
-            if value.shape != shape or not np.isfinite(value).all():
+            # No more axes than columns, or their products would be without bounds.
+            if value.shape != shape or r > d or not np.isfinite(value).all():
                 raise ValueError(
                     f"{name} of a low-rank model must be finite numbers of shape "
                     f"{shape}, got shape {value.shape}; learn the model anew."

@@ -24,6 +24,7 @@ from imvc._warn import warn_user
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import kmeans
 from imvc.methods._iterations import Iterations
+from imvc.methods._model_schema import check_feature_names
 from imvc.methods._parameters import (
     Callback,
     Count,
@@ -32,7 +33,7 @@ from imvc.methods._parameters import (
     estimator,
     positional,
 )
-from imvc.methods.persistence import read_model, write_model
+from imvc.methods.persistence import naming_model, read_model, write_model
 from imvc.metrics import pattern_leakage
 from imvc.metrics._batch_labels import batch_codes, batch_leakage
 from imvc.scale import (
@@ -447,8 +448,11 @@ class InductiveMixin(metaclass=ABCMeta):
         """What is needed beside public attributes: (arrays, JSON values)."""
 
     @abstractmethod
-    def _set_state(self, arrays, values):
-        """The inverse of `_get_state`."""
+    def _set_state(self, arrays, values, sizes):
+        """The inverse of `_get_state`, which a file need not tell the truth about.
+
+        ``sizes`` are the `Sizes` of the attributes, to check arrays against.
+        """
 
     def transform(self, Xs, *, mask=None):
         """Embed samples, new ones or those of the fit.
@@ -511,13 +515,12 @@ class InductiveMixin(metaclass=ABCMeta):
         A file that is truncated, altered, of another class or from a newer version is
         refused with an error that says so.
         """
-        model, arrays, values = read_model(cls, path)
-        model._schema = ViewSchema(
-            tuple(model.view_names_),
-            tuple(int(d) for d in model.n_features_in_),
-            tuple(None if f is None else tuple(f) for f in values["feature_names"]),
-        )
-        model._range = SafeRange.from_arrays(arrays)
-        model._fill = CellFill.from_arrays(arrays, len(model.view_names_))
-        model._set_state(arrays, values)
+        with naming_model(path):
+            model, sizes, arrays, values = read_model(cls, path)
+            widths = tuple(model.n_features_in_)
+            names = check_feature_names(values.get("feature_names"), widths)
+            model._schema = ViewSchema(tuple(model.view_names_), widths, names)
+            model._range = SafeRange.from_arrays(arrays, len(widths))
+            model._fill = CellFill.from_arrays(arrays, widths)
+            model._set_state(arrays, values, sizes)
         return model

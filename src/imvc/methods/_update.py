@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from imvc._plain import wrong_key
 from imvc.kernels._kmeans import add_results
 from imvc.methods._base import warn_user
 from imvc.methods.anchor_model import (
@@ -20,6 +21,7 @@ from imvc.methods.anchor_model import (
 from imvc.scale import BlockSource, GraphRows, RunFolder, ThreadRunner, threaded_map
 
 _WARN_DRIFT = 1.4
+_VALUES = {"starts": list[int], "seeds": list[int], "stand_for": int | None}
 _FROM_GRAPHS = {"n_features_in_", "n_views_in_", "view_names_", "anchor_distance_"}
 
 
@@ -175,16 +177,24 @@ def samples_to_state(samples):
 
 
 def samples_from_state(model, arrays, values):
-    """The inverse of `samples_to_state`."""
+    """The inverse of `samples_to_state`; a ValueError for what is none of its."""
+    if wrong_key({"stand_for": None, **values}, _VALUES) is not None:
+        raise ValueError("what it keeps of its samples is not as imvc writes it.")
     starts, rows = np.array(values["starts"], np.int64), {}
-    for i in range(len(starts) - 1):
-        names = [f"rows{i}.{j}" for j in range(2 + 3 * len(model._graphs.sizes))]
-        rows[i] = GraphRows.from_arrays([arrays[name] for name in names])
+    sizes = model._graphs.sizes
+    for i, n in enumerate(np.diff(starts).tolist()):
+        names = [f"rows{i}.{j}" for j in range(2 + 3 * len(sizes))]
+        own = [arrays[name] for name in names if name in arrays]
+        if len(own) < len(names) or not _are_rows(own, n, sizes):
+            raise ValueError(f"its graph rows of block {i} do not fit its samples.")
+        rows[i] = GraphRows.from_arrays(own)
     source = GraphRowsSource(rows, starts, model._schema, model._dtype)
     found = model._statistics(ThreadRunner(source, map), rows)
-    keys = None
-    if "keys" in arrays:
-        keys = dict(enumerate(np.split(arrays["keys"], starts[1:-1])))
+    keys = arrays.get("keys")
+    if keys is not None:
+        if keys.shape != starts[-1:] or keys.dtype != np.uint64:
+            raise ValueError("its keys are not one for each of its samples.")
+        keys = dict(enumerate(np.split(keys, starts[1:-1])))
     return Samples(
         rows,
         starts,
@@ -192,4 +202,32 @@ def samples_from_state(model, arrays, values):
         tuple(values["seeds"]),
         stand_for=values.get("stand_for"),  # older files have none
         keys=keys,
+    )
+
+
+def _are_rows(arrays, n, sizes):
+    """Whether arrays are those of GraphRows of n samples with anchors of some sizes.
+
+    SciPy trusts indices: one out of bounds would crash the process.
+    """
+    shape, bits, *rest = arrays
+    V = len(sizes)
+    if shape.tolist() != [n, V] or n < 0 or bits.dtype != np.uint8:
+        return False
+    if bits.shape != (-(-n * V // 8),):
+        return False
+    seen = np.unpackbits(bits, count=n * V).reshape(n, V).sum(axis=0)
+    return all(
+        indices.dtype.kind in "iu"
+        and weights.dtype.kind == nearest.dtype.kind == "f"
+        and indices.ndim == 2
+        and indices.shape == weights.shape
+        and len(indices) == seen[v]
+        and 0 <= indices.min(initial=0) <= indices.max(initial=0) < sizes[v]
+        and nearest.shape == (sizes[v], 2)
+        and ((weights >= 0) & (weights < 1.001)).all()  # each row sums to one
+        and ((nearest >= 0) & np.isfinite(nearest)).all()
+        for v, (indices, weights, nearest) in enumerate(
+            zip(rest[: 2 * V : 2], rest[1 : 2 * V : 2], rest[2 * V :])
+        )
     )

@@ -327,6 +327,8 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
     def _set_samples(self, arrays, values):
         """Take back what a model file keeps of the samples of the fit."""
         if "dtype" in values:
+            if values["dtype"] not in ("<f4", "<f8", ">f4", ">f8"):
+                raise ValueError("its type of numbers is not as imvc writes it.")
             self._dtype = np.dtype(values["dtype"])
         if "starts" in values:
             from imvc.methods._update import samples_from_state

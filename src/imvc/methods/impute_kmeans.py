@@ -111,11 +111,17 @@ class ImputeKMeans(InductiveMixin, EmbeddingClusterer):
             arrays[f"deviation{v}"] = scale.deviation
         return arrays, {}
 
-    def _set_state(self, arrays, values):
-        self._scales = [
-            ColumnScale(self.scale, arrays[f"center{v}"], arrays[f"deviation{v}"], mean)
-            for v, mean in enumerate(self.means_)
-        ]
+    def _set_state(self, arrays, values, sizes):
+        sizes.check(
+            "cluster_centers_", self.cluster_centers_, "float c p",
+            p=sum(self.n_features_in_),
+        )  # fmt: skip
+        self._scales = []
+        for v, mean in enumerate(self.means_):
+            center, deviation = arrays.get(f"center{v}"), arrays.get(f"deviation{v}")
+            sizes.check(f"centre of view {v}", center, "float p", p=len(mean))
+            sizes.check(f"deviation of view {v}", deviation, "positive p", p=len(mean))
+            self._scales.append(ColumnScale(self.scale, center, deviation, mean))
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,15 @@
 Layout, version 1: ``header.json`` (class, parameters, plain attributes, and the
 SHA-256 of every array), ``header.sha256``, and ``<section>/<name>.npy`` for the
 sections ``param``, ``attribute`` and ``state``. Members are stored, not compressed, so
-reading cannot need more memory than the file is long.
+reading cannot need more memory than the file is long. Checksums tell of accidents only:
+that types and shapes belong together is checked as well (`_model_schema`, and the
+``_set_state`` of every method).
 """
 
 import hashlib
 import io
 import json
+import math
 import zipfile
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -19,12 +22,15 @@ import numpy as np
 
 from imvc._files import atomic_write
 from imvc._plain import plain
+from imvc.methods._model_schema import OtherModel, check_attributes, check_header
 from imvc.methods._registry import METHODS
 
-__all__ = ["load_model", "read_model", "write_model"]
+__all__ = ["load_model", "naming_model", "read_model", "write_model"]
 
 FORMAT, FORMAT_VERSION = "imvc-model", 1
 _NOT_KEPT = {"callback", "verbose", "work_dir"}
+_OWN = {"header.json", "header.sha256"}
+_AGAIN = "Give a model that imvc cluster or save wrote, or make it again."
 
 
 def write_model(model, path, state_arrays, state_values):
@@ -76,49 +82,64 @@ def load_model(path):
         For a file that is truncated, altered, newer than the program, or of a class
         that is none of the methods that place new samples.
     """
-    with _opened(path) as archive:
+    with naming_model(path), _opened(path) as archive:
         name = _read_header(archive)["class"]
     classes = {m.class_name: m for m in METHODS.values() if m.predicts}
-    if not isinstance(name, str) or name not in classes:
+    if name not in classes:
         raise ValueError(
-            f"{Path(path).name!r} holds a {name!r}, which this imvc cannot load; it "
-            f"knows: {', '.join(sorted(classes))}."
+            f"{Path(path).name!r} holds a {name!r:.60}, which this imvc cannot load; "
+            f"it knows: {', '.join(sorted(classes))}."
         )
-    try:
-        return classes[name].estimator.load(path)
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ValueError(f"{Path(path).name!r} is damaged: {error!r}.") from error
+    return classes[name].estimator.load(path)
 
 
 def read_model(cls, path):
-    """``(model, state arrays, state values)`` from a file, or a ValueError."""
-    path = Path(path)
+    """``(model, sizes, state arrays, state values)`` from a file, or a ValueError.
+
+    ``sizes`` are the `Sizes` of the attributes.
+    """
     with _opened(path) as archive:
         header = _read_header(archive)
+        if header["class"] != cls.__name__:
+            raise OtherModel(
+                f"holds a {header['class']:.60}; load it with "
+                f"{header['class']:.60}.load."
+            )
         arrays = _read_arrays(archive, header["arrays"])
-    if header["class"] != cls.__name__:
-        raise ValueError(
-            f"{path.name!r} holds a {header['class']}; load it with "
-            f"{header['class']}.load."
-        )
+    model = cls(**_join(header["params"], arrays))
+    model._validate_params()
+    attributes = _join(header["attributes"], arrays)
+    sizes = check_attributes(model, attributes)
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    state = {
+        name.removeprefix("state/"): array
+        for name, array in arrays.items()
+        if name.startswith("state/")
+    }
+    return model, sizes, state, header["values"]
+
+
+@contextmanager
+def naming_model(path):
+    """Let every error about what a model file holds name the file and the remedy."""
     try:
-        model = cls(**_join(header["params"], arrays))
-        model._validate_params()
-        for name, value in _join(header["attributes"], arrays).items():
-            setattr(model, name, value)
-        state = {
-            name.removeprefix("state/"): array
-            for name, array in arrays.items()
-            if name.startswith("state/")
-        }
-        return model, state, header["values"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path.name!r} is damaged: {error!r}.") from error
+        yield
+    except (FileNotFoundError, PermissionError):
+        raise
+    except OtherModel as error:
+        raise ValueError(f"{Path(path).name!r} {error}") from error
+    # What was never written by imvc fails in many places, each in its own way.
+    except Exception as error:
+        told = error if isinstance(error, ValueError) else repr(error)
+        raise ValueError(
+            f"{Path(path).name!r} cannot be read: {told!s:.300} {_AGAIN}"
+        ) from error
 
 
 @contextmanager
 def _opened(path):
-    """The zip file at ``path``; whatever is wrong inside is a ValueError."""
+    """The zip file at ``path``."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(
@@ -126,19 +147,21 @@ def _opened(path):
         )
     try:
         with zipfile.ZipFile(path) as archive:
+            parts = archive.infolist()
+            if sum(part.file_size for part in parts) > path.stat().st_size:
+                raise zipfile.BadZipFile("its parts are longer than the file")
             yield archive
     # zipfile raises RuntimeError for what says it is encrypted or packed oddly.
     except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
-        raise ValueError(
-            f"{path.name!r} is not an imvc model, or it is truncated ({error}); give "
-            f"one that imvc cluster or save wrote."
+        raise OtherModel(
+            f"is not an imvc model, or it is truncated ({error}); give one that imvc "
+            "cluster or save wrote."
         ) from error
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path.name!r} cannot be read: {error}") from error
 
 
 def _read_header(archive):
-    if "header.json" not in archive.namelist():
+    names = archive.namelist()
+    if not _OWN <= set(names):
         raise ValueError("it is a zip file, but not an imvc model.")
     if any(m.compress_type != zipfile.ZIP_STORED for m in archive.infolist()):
         raise ValueError("it was packed by another program.")
@@ -146,14 +169,21 @@ def _read_header(archive):
     expected = archive.read("header.sha256").decode("ascii", "replace")
     if hashlib.sha256(text).hexdigest() != expected:
         raise ValueError("its header was altered (checksum mismatch).")
-    header = json.loads(text)
-    if header.get("format") != FORMAT:
+    try:
+        header = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("its header has lists in lists without end.") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError("it is a zip file, but not an imvc model.")
-    if header["format_version"] > FORMAT_VERSION:
-        raise ValueError(
-            f"it has format version {header['format_version']}, newer than this "
-            f"imvc ({version('imvc')}) reads; upgrade imvc."
+    newest = header.get("format_version")
+    if isinstance(newest, int) and newest > FORMAT_VERSION:
+        raise OtherModel(
+            f"has format version {newest}, newer than this imvc ({version('imvc')}) "
+            "reads; upgrade imvc."
         )
+    check_header(header)
+    if sorted(names) != sorted([*_OWN, *(f"{name}.npy" for name in header["arrays"])]):
+        raise ValueError("its parts are not those that its header lists.")
     return header
 
 
@@ -163,8 +193,29 @@ def _read_arrays(archive, digests):
         data = archive.read(f"{name}.npy")
         if hashlib.sha256(data).hexdigest() != digest:
             raise ValueError(f"its array {name!r} was altered (checksum mismatch).")
-        arrays[name] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+        arrays[name] = _decode(name, data)
     return arrays
+
+
+def _decode(name, data):
+    """An array of numbers or text, whose head must tell the bytes that follow it."""
+    stream = io.BytesIO(data)
+    try:
+        np.lib.format.read_magic(stream)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    # A head is read as Python's own text, and fails in the ways of that.
+    except Exception as error:
+        raise ValueError(f"its array {name!r} has no head of an array.") from error
+    if dtype.kind not in "biufSU":
+        raise ValueError(f"its array {name!r} is of type {dtype}, not of numbers.")
+    size = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or size != len(data) - stream.tell():
+        raise ValueError(
+            f"its array {name!r} says that it has shape {shape} of type {dtype}, which "
+            f"its {len(data) - stream.tell()} bytes are not."
+        )
+    stream.seek(0)
+    return np.lib.format.read_array(stream, allow_pickle=False)
 
 
 def _is_elsewhere(value):
@@ -197,6 +248,9 @@ def _join(entries, arrays):
 
 
 def _revive(entry, arrays):
+    for name in [entry["array"]] if "array" in entry else entry.get("list", ()):
+        if name not in arrays:
+            raise ValueError(f"its array {name!r:.60} is not there.")
     if "array" in entry:
         return arrays[entry["array"]]
     if "list" in entry:
@@ -204,7 +258,8 @@ def _revive(entry, arrays):
     if "objects" in entry:
         values = [tuple(v) if isinstance(v, list) else v for v in entry["objects"]]
         result = np.empty(len(values), dtype=object)
-        result[:] = values
+        for i, value in enumerate(values):
+            result[i] = value
         return result
     return tuple(entry["value"]) if entry.get("tuple") else entry["value"]
 

@@ -61,16 +61,24 @@ class CellFill:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Any, n_views: int) -> "CellFill | None":
-        """The inverse of `to_arrays`; None where nothing was learnt."""
+    def from_arrays(cls, arrays: Any, widths: tuple[int, ...]) -> "CellFill | None":
+        """The inverse of `to_arrays` for views of some widths; None: nothing learnt.
+
+        A ValueError for arrays that are not those of such views.
+        """
         if "fill0.mean" not in arrays:
             return None
-        return cls(
-            tuple(
-                LowRank(*(arrays[f"fill{v}.{part}"] for part in PARTS))
-                for v in range(n_views)
-            )
-        )
+        found = []
+        for v, width in enumerate(widths):
+            names = [f"fill{v}.{part}" for part in PARTS]
+            own = [arrays[name] for name in names if name in arrays]
+            if len(own) < len(PARTS) or own[0].shape != (width,):
+                raise ValueError(
+                    f"what fills the empty cells of view {v} does not fit its {width} "
+                    "features."
+                )
+            found.append(LowRank(*own))
+        return cls(tuple(found))
 
 
 class FilledSource(BlockSource):

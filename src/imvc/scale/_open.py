@@ -147,6 +147,9 @@ def _open_files(names, entries, mask, memory_budget, work_dir, like, keep):
             view.rows, view.index = own, index
     else:
         n = _count_samples(given, entries, names, mask_rows)
+    if n == 0:
+        labels = ", ".join(view.label for view in given.values())
+        raise ValueError(f"{labels}: has no samples; pass at least one row.")
     _check_mask(mask_rows, n, names)
     row_bytes = sum(view.rows.row_bytes for view in given.values())
     step = block_rows(row_bytes, len(given), memory_budget)
@@ -215,8 +218,6 @@ def _check_mask(mask, n, names):
             f"{mask.label}: the mask has shape {mask.shape}, expected (n_samples, "
             f"n_views) = {shape}; store one row per sample and one column per view."
         )
-    if n == 0:
-        raise ValueError("views have no samples; pass at least one row.")
 
 
 def _rewrite_coarse(given, step, folder):

@@ -8,6 +8,8 @@ import scipy.sparse as sp
 
 from imvc.views import IncompleteViews, float_dtype
 
+_LARGEST_EXPONENT = 1100  # a little more than that of any float64
+
 
 @dataclass(frozen=True)
 class SafeRange:
@@ -35,11 +37,16 @@ class SafeRange:
         return {"range": np.array(self.exponents, np.int64)}
 
     @classmethod
-    def from_arrays(cls, arrays: Any) -> "SafeRange | None":
+    def from_arrays(cls, arrays: Any, n_views: int) -> "SafeRange | None":
         """The inverse of `to_arrays`; None where all views were in range."""
         if "range" not in arrays:
             return None
-        return cls(tuple(int(exponent) for exponent in arrays["range"]))
+        found = arrays["range"]
+        if found.shape != (n_views,) or found.dtype != np.int64:
+            raise ValueError("its range is not one power of two for each view.")
+        if np.abs(found).max(initial=0) > _LARGEST_EXPONENT:
+            raise ValueError("its range has powers of two that no number needs.")
+        return cls(tuple(found.tolist()))
 
     def undo(self, views: IncompleteViews) -> IncompleteViews:
         """The views as they were given."""

@@ -17,7 +17,7 @@ from imvc.insight import (
     explain,
     inspect,
 )
-from imvc.io import FittedPreparation
+from imvc.io import FittedPreparation, InputError
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._batches import BatchColumns, BatchFindings
 from imvc.workflow._cluster_run import ClusterRun
@@ -217,6 +217,7 @@ def repeat(
     paths: Sequence[str | os.PathLike[str]] | None = None,
     n_jobs: int | None = None,
     force: bool = False,
+    guard: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> ClusterRun:
     """Repeat a run: the same files, options, parameters and seed.
@@ -232,6 +233,8 @@ def repeat(
         Threads; the result does not depend on them.
     force : bool, default=False
         Go on although files have changed or memory may not do.
+    guard : bool, default=False
+        As in `InputFiles`.
     progress : callable, optional
         As in `cluster`. Told which packages have other versions now.
 
@@ -248,7 +251,7 @@ def repeat(
         record = read_record(record)
     stages = Stages(progress)
     request = record.checked_request()
-    inputs = record.inputs(paths)
+    inputs = record.inputs(paths, guard)
     changed = record.check_files(inputs)
     if changed and not force:
         raise ValueError(
@@ -261,19 +264,24 @@ def repeat(
     parameters = dict(request["parameters"])
     if n_jobs is not None:
         parameters["n_jobs"] = n_jobs
-    run = cluster(
-        inputs,
-        n_clusters=request["n_clusters"],
-        method=request["method"],
-        parameters=parameters,
-        random_state=request["random_state"],
-        n_refits=request["n_refits"],
-        survival=request["survival"],
-        batch=request["batch"],
-        adjust=request["adjust"],
-        force=force,
-        progress=progress,
-    )
+    try:
+        run = cluster(
+            inputs,
+            n_clusters=request["n_clusters"],
+            method=request["method"],
+            parameters=parameters,
+            random_state=request["random_state"],
+            n_refits=request["n_refits"],
+            survival=request["survival"],
+            batch=request["batch"],
+            adjust=request["adjust"],
+            force=force,
+            progress=progress,
+        )
+    except InputError:  # it names the file of the input that is wrong
+        raise
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{record.path}: cannot be repeated: {error}") from error
     return replace(run, notes=(*other, *run.notes))
 
 

@@ -24,7 +24,7 @@ from imvc.metrics import pattern_leakage, score_all
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._comparison import Comparison, MethodComparison
 from imvc.workflow._fit import check_cost, expected_cost, make_model
-from imvc.workflow._input_files import load_views
+from imvc.workflow._input_files import InputFiles, load_views
 from imvc.workflow._stages import Progress, Stages
 
 logger = logging.getLogger(__name__)
@@ -146,7 +146,8 @@ def compare_methods(
         if list(methods).count(name) > 1:
             raise ValueError(f"methods (--methods) names {name!r} twice; once will do.")
     if isinstance(labels, str):
-        labels = read_classes(labels)
+        guard = isinstance(source, InputFiles) and source.guard
+        labels = read_classes(labels, guard=guard)
     loaded = load_views(source, stages, fingerprint=False)
     views = as_views(loaded.views)
     with stages.run("inspect"):
@@ -318,14 +319,17 @@ def _one_per_sample(
     return classes
 
 
-def read_classes(text: str | os.PathLike[str]) -> dict[str, Any]:
+def read_classes(
+    text: str | os.PathLike[str], *, guard: bool = False
+) -> dict[str, Any]:
     """Id -> class from a table, given as ``FILE`` or ``FILE:COLUMN``.
 
-    Without a column the table must have only one beside its ids.
+    Without a column the table must have only one beside its ids. `guard` as in
+    `imvc.io.read_file`.
     """
     path, column = _split(os.fspath(text))
     with unchanged([file_of(path)]):
-        ids, columns, _ = read_metadata(path)
+        ids, columns, _ = read_metadata(path, guard=guard)
     if ids is None:
         raise InputError(
             f"{path}: has no column of ids; give a table with ids and classes."

@@ -25,6 +25,7 @@ from imvc.io import (
 )
 from imvc.io._file_bytes import check_path
 from imvc.io._file_stamps import check_unchanged
+from imvc.io._guarded import check_guarded_rows
 from imvc.scale import BlockSource, ParquetRows, block_budget, open_source, parse_bytes
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._fit import methods_that
@@ -113,8 +114,10 @@ class InputFiles:
         return plain(options)
 
     @classmethod
-    def from_dict(cls, options: Mapping[str, Any], paths: Sequence[Path]):
-        """The inverse of `to_dict`, given `all_paths` again."""
+    def from_dict(
+        cls, options: Mapping[str, Any], paths: Sequence[Path], guard: bool = False
+    ):
+        """The inverse of `to_dict`, given `all_paths` and `guard` again."""
         given, rest = dict(options), list(paths)
         for name in ("metadata", "id_map"):
             given[name] = rest.pop() if given[name] else None
@@ -129,6 +132,7 @@ class InputFiles:
             paths=entries,
             preparation=Preparation(**asked),
             columns=ColumnOptions(**given.pop("columns")),
+            guard=guard,
             **given,
         )
 
@@ -161,6 +165,9 @@ class BlockFiles:
         folder of the results, which is removed at the end.
     verbose : int, default=0
         1: stages of the fit and a progress bar over blocks on standard error.
+    guard : bool
+        Whether files that can bring a library down (HDF5, Parquet) are first read, all
+        rows of them, in a process of their own, with limits.
     """
 
     paths: Sequence[str | os.PathLike[str]]
@@ -172,6 +179,7 @@ class BlockFiles:
     result_format: str = "parquet"
     work_dir: str | os.PathLike[str] | None = None
     verbose: int = 0
+    guard: bool = False
 
     def check_request(
         self, method: str, parameters: Mapping[str, Any], metadata: Any
@@ -236,6 +244,8 @@ class BlockFiles:
         """The views, cut into blocks for the memory budget and threads of a model."""
         views = self.views()
         with stages.run("open"):
+            for view in _each(views) if self.guard else ():
+                check_guarded_rows(view)
             return open_source(
                 views,
                 None if self.mask is None else os.fspath(self.mask),
@@ -338,6 +348,11 @@ def fingerprint_of(path: Path) -> dict[str, Any]:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     size = file_path.stat().st_size
     return {"path": str(path), "bytes": size, "sha256": digest}
+
+
+def _each(views: Any) -> list[Any]:
+    """The views of `BlockFiles.views`, which may be a file of all of them."""
+    return list(views.values()) if isinstance(views, Mapping) else [views]
 
 
 def _stem(path: str) -> str:

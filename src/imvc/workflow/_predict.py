@@ -167,7 +167,11 @@ def _preparation_of(model: Any, path: Any) -> FittedPreparation | None:
     if kept is None:
         return None
     with _naming(path):
-        return FittedPreparation.from_dict(kept)
+        found = FittedPreparation.from_dict(kept)
+        features = tuple(view.features for view in found.views)
+        if (found.names, features) != (model.view_names_, model._schema.feature_names):
+            raise ValueError("the preparation of the model is of other features.")
+        return found
 
 
 def _without_batch_effects(

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from imvc._machine import machine_info, package_versions, peak_memory
-from imvc._plain import plain
+from imvc._plain import plain, wrong_key
 from imvc.io import file_of
+from imvc.io._errors import one_line
 from imvc.scale import BlockSource
 from imvc.workflow._input_files import BlockFiles, InputFiles, fingerprint_of
 
@@ -33,22 +34,55 @@ _PACKAGES = (
     "zarr",
     "dask",
 )
-# What a record must hold to be repeated.
-_KINDS = {"files": list, "outputs": dict, "request": dict, "versions": dict}
-_REQUEST_KINDS = {
+# What a record must hold to be repeated: the kind of every value.
+_MARK = {"path": str, "relative": str, "sha256": str}
+_RECORD = {
+    "files": list[dict],
+    "outputs": dict[str, dict],
+    "request": dict[str, Any],
+    "versions": dict[str, str],
+    "command": list[str] | None,
+}
+_REQUEST = {
     "method": str,
-    "n_clusters": int | list | None,
+    "n_clusters": int | list[int] | None,
     "random_state": int | None,
     "n_refits": int,
-    "parameters": dict,
-    "survival": list | None,
+    "parameters": dict[str, Any],
+    "survival": list[str] | None,
     "batch": str | None,
     "adjust": str | None,
-    "not_kept": list,
-    "inputs": dict | None,
+    "not_kept": list[str],
+    "inputs": dict[str, Any] | None,
+}
+_INPUTS = {
+    "parts": list[int],
+    "id_columns": str | dict[str, str] | list[str | None] | None,
+    "names": list[str | None] | dict[str, str] | None,
+    "columns": dict[str, Any],
+    "transpose": bool | list[str],
+    "preparation": dict[str, Any],
+    "metadata": bool,
+    "match_ids": str,
+    "id_map": bool,
+    "layer": str | None,
+    "sheet": str | None,
+}
+_COLUMNS = {
+    "kinds": dict[str, str],
+    "ordinals": dict[str, list[str]],
+    "drop": dict[str, list[str]],
+    "keep": dict[str, list[str]],
+    "metadata": list[str],
+    "text": str,
+}
+_PREPARATION = {
+    "empty_cells": str,
+    "log1p": bool | list[str],
+    "scale": str | dict[str, str] | None,
+    "top_variance": int | dict[str, int] | None,
 }
 _GIVE = "give one that imvc cluster wrote, or its folder."
-_MARKS = ("path", "relative", "sha256")  # of a file
 # Not needed to repeat a result: it does not depend on them.
 _NOT_REPEATED = {"callback", "verbose", "n_jobs"}
 
@@ -153,9 +187,7 @@ class RunRecord:
             )
         # Runs of older versions were not asked for survival or batches.
         request = {"survival": None, "batch": None, "adjust": None, **request}
-        for key, kind in _REQUEST_KINDS.items():
-            if key not in request or not isinstance(request[key], kind):
-                raise _altered(self.path, f"request[{key!r}]")
+        _check(self.path, request, _REQUEST, "request")
         if request["not_kept"]:
             raise ValueError(
                 f"{self.path}: the parameter {request['not_kept'][0]!r} was no number "
@@ -165,15 +197,18 @@ class RunRecord:
 
     def same_labels(self, path: Path) -> bool:
         """Whether a ``labels.csv`` is, byte by byte, that of the run."""
-        mark = self.content["outputs"].get("labels.csv")
-        return isinstance(mark, dict) and (
-            fingerprint_of(path)["sha256"] == mark.get("sha256")
-        )
+        mark = self.content["outputs"].get("labels.csv", {})
+        return fingerprint_of(path)["sha256"] == mark.get("sha256")
 
     def inputs(
-        self, paths: Sequence[str | os.PathLike[str]] | None = None
+        self,
+        paths: Sequence[str | os.PathLike[str]] | None = None,
+        guard: bool = False,
     ) -> InputFiles:
-        """The input of the run: its files, or others of the same number and order."""
+        """The input of the run: its files, or others of the same number and order.
+
+        `guard` as in `InputFiles`.
+        """
         options = self.checked_request()["inputs"]
         if options is None:
             raise ValueError(
@@ -181,6 +216,7 @@ class RunRecord:
                 f"in Python with imvc.workflow.cluster."
             )
         recorded = self.content["files"]
+        self._check_inputs(options, len(recorded))
         if not paths:
             found = [self._find(entry) for entry in recorded]
         else:
@@ -193,9 +229,19 @@ class RunRecord:
                     f"given; give them all in the same order, or none."
                 )
         try:
-            return InputFiles.from_dict(options, found)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise _altered(self.path, "request['inputs']") from error
+            return InputFiles.from_dict(options, found, guard)
+        except (TypeError, ValueError) as error:  # a key or a value that is unknown
+            what = f"request['inputs'] ({one_line(error)})"
+            raise _altered(self.path, what) from error
+
+    def _check_inputs(self, options: Mapping[str, Any], n_files: int) -> None:
+        """Refuse options that are not those of so many files."""
+        _check(self.path, options, _INPUTS, "inputs")
+        _check(self.path, options["columns"], _COLUMNS, "columns")
+        _check(self.path, options["preparation"], _PREPARATION, "preparation")
+        parts, extra = options["parts"], options["metadata"] + options["id_map"]
+        if min(parts, default=0) < 1 or sum(parts) + extra != n_files:
+            raise _altered(self.path, "inputs['parts']")
 
     def check_files(self, inputs: InputFiles) -> list[str]:
         """Sentences about files that are not what they were in the run."""
@@ -234,7 +280,7 @@ def read_record(path: str | os.PathLike[str]) -> RunRecord:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no such file; {_GIVE}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: is not JSON ({error}); {_GIVE}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path}: is not a run.json of imvc cluster; {_GIVE}")
@@ -243,14 +289,20 @@ def read_record(path: str | os.PathLike[str]) -> RunRecord:
             f"{path}: has format version {content.get('format_version')!r}, this imvc "
             f"reads {FORMAT_VERSION}; upgrade imvc."
         )
-    for key, kind in _KINDS.items():
-        if not isinstance(content.get(key), kind):
-            raise _altered(path, repr(key))
+    content = {"command": None, **content}
+    _check(path, content, _RECORD, "")
     for entry in content["files"]:
-        marks = entry if isinstance(entry, dict) else {}
-        if not all(isinstance(marks.get(k), str) for k in _MARKS):
-            raise _altered(path, "'files'")
+        _check(path, entry, _MARK, "files")
     return RunRecord(path, content)
+
+
+def _check(
+    path: Path, content: Mapping[str, Any], kinds: Mapping[str, Any], where: str
+) -> None:
+    """Refuse content that lacks a key or has a value of another kind."""
+    key = wrong_key(content, kinds)
+    if key is not None:
+        raise _altered(path, f"{where}[{key!r}]" if where else repr(key))
 
 
 def _altered(path: Path, what: str) -> ValueError:

@@ -1,6 +1,6 @@
 """What AnchorBridge learnt: attributes, the place of new samples, model files."""
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
@@ -12,6 +12,7 @@ from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import assign
 from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import warn_user
+from imvc.methods._model_schema import OtherModel
 from imvc.methods.anchor_model import Samples, Statistics, fresh_distance, label_rows
 from imvc.methods.bridge.components import Components, side_by_side
 from imvc.methods.bridge.graphs import (
@@ -23,6 +24,7 @@ from imvc.methods.bridge.graphs import (
 )
 from imvc.methods.bridge.joint import Bridge, JointGraph
 from imvc.methods.bridge.number import Candidate, listed
+from imvc.methods.bridge.packed import check_component, pack, unpack
 from imvc.methods.bridge.rounding import SizeTolerant
 from imvc.methods.bridge.spectrum import (
     Spectrum,
@@ -125,12 +127,24 @@ def embed_kept(rows, component, dtype):
     return component.embed(rows.select([*range(2 * V), *range(3 * V, 4 * V)]), dtype)
 
 
+_TYPES = {
+    cls.__name__: cls
+    for cls in (
+        *(Anchors, Bridge, BridgeGraphs, ComponentModel, Coordinates, JointGraph),
+        *(LearntMap, SizeTolerant, Spectrum, ViewGraphs),
+    )
+}
+
+
 class LearntMixin:
     """Attributes, prediction and files of AnchorBridge, which this is mixed into."""
 
     component_views_: list
     objective_: np.ndarray
     view_names_: tuple
+    n_features_in_: tuple
+    n_views_in_: int
+    cluster_centers_: np.ndarray
     candidates_: list | None
     cluster_stability_: Any
     stability_: Any
@@ -292,18 +306,28 @@ class LearntMixin:
         arrays: dict = {}
         return arrays, {"version": _VERSION, "learnt": pack(self._learnt, arrays)}
 
-    def _set_state(self, arrays, values):
+    def _set_state(self, arrays, values, sizes):
         if values.get("version") != _VERSION:
-            raise ValueError(
-                "the file holds an AnchorBridge of version 1, whose method is another; "
-                "fit the samples anew and save that model."
+            raise OtherModel(
+                "holds an AnchorBridge of version 1, whose method is another; fit the "
+                "samples anew and save that model."
             )
-        self.component_views_ = [tuple(p) for p in self.component_views_]
+        groups = [tuple(p) for p in self.component_views_]
+        if sorted(v for p in groups for v in p) != list(range(self.n_views_in_)):
+            raise ValueError("its groups of views are not all views, each once.")
+        self.component_views_ = groups
         found = getattr(self, "weak_links_", [])  # older files have none
         self.weak_links_ = [(tuple(views), shared) for views, shared in found]
         if self.candidates_ is not None:
             self.candidates_ = [Candidate(*own) for own in self.candidates_]
-        self._learnt = list(unpack(values["learnt"], arrays))
+        self._learnt = list(unpack(values.get("learnt"), arrays, _TYPES))
+        if len(self._learnt) != len(groups):
+            raise ValueError("what it learnt is not one part for each group of views.")
+        for component, views in zip(self._learnt, groups):
+            check_component(component, [self.n_features_in_[v] for v in views])
+        total = sum(component.c for component in self._learnt)
+        width = self._columns[-1].stop
+        sizes.check("centres", self.cluster_centers_, "float k w", k=total, w=width)
         self._set_samples(arrays, values)
 
 
@@ -340,42 +364,3 @@ def place_components(Y, mask, learnt, components, columns):
         inertia += float(np.square(X - component.centers[found]).sum(dtype=np.float64))
         first += component.c
     return labels, inertia
-
-
-_TYPES = {
-    cls.__name__: cls
-    for cls in (
-        *(Anchors, Bridge, BridgeGraphs, ComponentModel, Coordinates, JointGraph),
-        *(LearntMap, SizeTolerant, Spectrum, ViewGraphs),
-    )
-}
-
-
-def pack(value, arrays):
-    """What is learnt in JSON's types; arrays go to ``arrays`` under a number."""
-    if isinstance(value, np.ndarray):
-        arrays[f"learnt{len(arrays)}"] = value
-        return {"array": f"learnt{len(arrays) - 1}"}
-    if is_dataclass(value):
-        kept = [f.name for f in fields(value) if f.init]
-        own = {name: pack(getattr(value, name), arrays) for name in kept}
-        return {"type": type(value).__name__, "fields": own}
-    if isinstance(value, dict):
-        return {"items": [pack(item, arrays) for item in value.items()]}
-    if isinstance(value, list | tuple):
-        return [pack(item, arrays) for item in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def unpack(tree, arrays):
-    """The inverse of `pack`; lists become tuples."""
-    if isinstance(tree, list):
-        return tuple(unpack(item, arrays) for item in tree)
-    if not isinstance(tree, dict):
-        return tree
-    if "array" in tree:
-        return arrays[tree["array"]]
-    if "items" in tree:
-        return dict(unpack(tree["items"], arrays))
-    own = {name: unpack(part, arrays) for name, part in tree["fields"].items()}
-    return _TYPES[tree["type"]](**own)

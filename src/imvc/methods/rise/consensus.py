@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from imvc._plain import fits
 from imvc.kernels._patterns import PatternMap
 from imvc.methods import anchor_model
 from imvc.methods._base import draw_seed
@@ -117,15 +118,29 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
             "n_views": len(found.inputs),
         }
 
-    def _set_state(self, arrays, values):
-        views = range(values["n_views"])
+    def _set_state(self, arrays, values, sizes):
+        patterns, widths = values.get("patterns"), self.n_features_in_
+        V, m = len(widths), [len(A) for A in self.anchors_]
+        if not fits(patterns, list[list[int]]) or any(
+            not p or sorted({*p}) != p or not 0 <= p[0] <= p[-1] < V for p in patterns
+        ):
+            raise ValueError("its patterns of views are not as imvc writes them.")
+        for i, p in enumerate(patterns):
+            M = sum(m[v] for v in p)
+            sizes.check(f"C of pattern {p}", arrays.get(f"C{i}"), "float M d", M=M)
+        for v in range(V):
+            sizes.check(f"A of view {v}", arrays.get(f"A{v}"), "float d d")
+            sizes.check(f"J of view {v}", arrays.get(f"J{v}"), "float m d", m=m[v])
+        deviations = [arrays.get(f"deviation{v}") for v in range(V)]
+        for v, own in enumerate(deviations):
+            if own is not None or self.scale == "standard":
+                sizes.check(f"deviation of view {v}", own, "positive p", p=widths[v])
         self._consensus = PatternMap(
-            {tuple(p): arrays[f"C{i}"] for i, p in enumerate(values["patterns"])},
-            [arrays[f"A{v}"] for v in views],
-            [arrays[f"J{v}"] for v in views],
-            values["averaged"],
+            {tuple(p): arrays[f"C{i}"] for i, p in enumerate(patterns)},
+            [arrays[f"A{v}"] for v in range(V)],
+            [arrays[f"J{v}"] for v in range(V)],
+            bool(values.get("averaged")),
         )
-        deviations = [arrays.get(f"deviation{v}") for v in range(self.n_views_in_)]
         self._graphs = self._join_to(self.anchors_, deviations)
         self._set_samples(arrays, values)
 
