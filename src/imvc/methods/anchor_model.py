@@ -31,11 +31,12 @@ from imvc.kernels._kmeans import add_results, kmeans_centers
 from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import (
     KEPT,
-    InductiveMixin,
     MultiViewClusterer,
+    bring_into_range,
     draw_seed,
     warn_user,
 )
+from imvc.methods._inductive import InductiveMixin
 from imvc.methods._parameters import Count, MemorySize, PathLike, estimator
 from imvc.methods.persistence import write_model
 from imvc.metrics import pattern_leakage_of
@@ -193,8 +194,6 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             raise
 
     def _bring_into_range(self, runner):
-        from imvc.methods._value_range import bring_into_range
-
         with self._stage("survey"):
             check_survey(runner)
             bring_into_range(self, runner)

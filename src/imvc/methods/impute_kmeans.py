@@ -18,8 +18,9 @@ import scipy.sparse as sp
 from imvc.kernels._anchor_graph import column_moments, merge_moments, unit_rows
 from imvc.kernels._distances import block_slices
 from imvc.kernels._kmeans import assign
-from imvc.methods._base import EmbeddingClusterer, InductiveMixin
+from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._cost import check_memory
+from imvc.methods._inductive import InductiveMixin
 from imvc.methods._parameters import estimator
 from imvc.scale import map_observed, threaded_map
 

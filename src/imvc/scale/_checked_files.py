@@ -152,7 +152,14 @@ def load_state(path):
     try:
         tree, *arrays = arrays
         return _revive(json.loads(tree.tobytes()), arrays)
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+    # A right digest does not say that the content is ours.
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise DamagedFile(path, f"holds something else ({error})") from error
 
 

@@ -250,7 +250,7 @@ def read_plan(folder):
         plan, finished = there["plan"], there["finished"]
         if there["crc32"] != _plan_crc(plan, finished):
             raise ValueError("its digest is another")
-    except (ValueError, TypeError, LookupError) as error:
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise ValueError(
             f"work_dir={str(folder)!r} (--work-dir) cannot be gone on with: its "
             f"{_PLAN} is damaged, or not of this version ({one_line(error)}), and "

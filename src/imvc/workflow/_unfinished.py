@@ -44,7 +44,14 @@ class UnfinishedRun:
 
     def take(self, model: Any, source: BlockSource, stages: Stages) -> list[str]:
         """Make sure that the folder is of this run; its finished stages."""
-        found = read_plan(self.path)
+        try:
+            found = read_plan(self.path)
+        except ValueError:
+            if not (self._own and self._overwrite):
+                raise
+            self._drop_stages()
+            stages.say("an unfinished run whose plan is damaged is discarded.")
+            return []
         if found is None:
             return []
         there, _ = found
@@ -76,11 +83,14 @@ class UnfinishedRun:
                 f"number of threads); repeat that run, discard it with --overwrite "
                 f"(overwrite=True), or choose another folder."
             )
+        self._drop_stages()
+        stages.say(f"an unfinished run {why} is discarded.")
+
+    def _drop_stages(self) -> None:
         for left in self.path.iterdir():
             if left.name.startswith("."):  # the lock, and views of the open source
                 continue
             shutil.rmtree(left) if left.is_dir() else left.unlink()
-        stages.say(f"an unfinished run {why} is discarded.")
 
     @contextmanager
     def kept(self, stages: Stages) -> Iterator[None]:

@@ -1,0 +1,109 @@
+"""The verbs of methods that place new samples: transform, predict, save, load."""
+
+from abc import ABCMeta, abstractmethod
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from imvc.methods._model_schema import check_feature_names
+from imvc.methods.persistence import naming_model, read_model, write_model
+from imvc.scale import CellFill, SafeRange
+from imvc.views import ViewSchema
+
+
+class InductiveMixin(metaclass=ABCMeta):
+    """The verbs of methods whose embedding is a function of the sample alone."""
+
+    fit: Any
+    _range: SafeRange | None
+    _fill: CellFill | None
+
+    @abstractmethod
+    def _transform(self, Xs, mask):
+        """Embedding of samples by what was learnt in `fit`."""
+
+    @abstractmethod
+    def _predict(self, Xs, mask):
+        """Clusters of samples by what was learnt in `fit`."""
+
+    @abstractmethod
+    def _get_state(self):
+        """What is needed beside public attributes: (arrays, JSON values)."""
+
+    @abstractmethod
+    def _set_state(self, arrays, values, sizes):
+        """The inverse of `_get_state`, which a file need not tell the truth about.
+
+        ``sizes`` are the `Sizes` of the attributes, to check arrays against.
+        """
+
+    def transform(self, Xs, *, mask=None):
+        """Embed samples, new ones or those of the fit.
+
+        Parameters
+        ----------
+        Xs : as in `fit`
+            The views of the fit in their order (or a dict with their names); None for
+            a view that no sample has. Any combination of views, seen in training or
+            not, will do.
+        mask : array-like of bool, shape (n_samples, n_views), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples, embedding_dim)
+        """
+        check_is_fitted(self)
+        return self._transform(Xs, mask)
+
+    def predict(self, Xs, *, mask=None):
+        """Nearest cluster of samples, new ones or those of the fit.
+
+        Parameters
+        ----------
+        Xs, mask : as in `transform`
+
+        Returns
+        -------
+        ndarray of int64, shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._predict(Xs, mask)
+
+    def fit_transform(self, Xs, y=None, *, mask=None, batch=None):
+        """Fit and return ``embedding_``; parameters as in `fit`."""
+        return self.fit(Xs, mask=mask, batch=batch).embedding_
+
+    def save(self, path):
+        """Write the fitted model to one file (arrays and JSON, no pickle), atomically.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The callback and a ``random_state`` that is not an int are not kept.
+        """
+        check_is_fitted(self)
+        write_model(self, path, *self._whole_state())
+
+    def _whole_state(self):
+        """`_get_state`, what brings views into range, and what fills empty cells."""
+        arrays, values = self._get_state()
+        for rule in (self._range, self._fill):
+            arrays = arrays | ({} if rule is None else rule.to_arrays())
+        return arrays, values
+
+    @classmethod
+    def load(cls, path):
+        """Read a model that `save` wrote.
+
+        A file that is truncated, altered, of another class or from a newer version is
+        refused with an error that says so.
+        """
+        with naming_model(path):
+            model, sizes, arrays, values = read_model(cls, path)
+            widths = tuple(model.n_features_in_)
+            names = check_feature_names(values.get("feature_names"), widths)
+            model._schema = ViewSchema(tuple(model.view_names_), widths, names)
+            model._range = SafeRange.from_arrays(arrays, len(widths))
+            model._fill = CellFill.from_arrays(arrays, widths)
+            model._set_state(arrays, values, sizes)
+        return model
