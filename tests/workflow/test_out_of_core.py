@@ -4,6 +4,7 @@ import json
 import sys
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ import pandas as pd
 import zarr
 
 from imvc import RISE, AnchorBridge, as_views
+from imvc._files import no_room
 from imvc._machine import peak_memory
 from imvc.methods import load_model
 from imvc.scale import BlockError, read_plan
+from imvc.scale._block_files import RowFile
 from imvc.scale._folder import _write_plan
 from imvc.workflow import BlockFiles, _save, cluster, output_folder
 from out_of_core_files import BUDGET, small_data, write_npy, write_parquet
@@ -229,8 +232,10 @@ def test_a_damaged_plan_of_an_unfinished_run_is_refused_by_name(
         run(arrays, tmp_path / "out")
     mend()
     (tmp_path / "out" / ".imvc-work" / "plan.json").write_text(plan)
+    told = []
     with pytest.raises(ValueError, match=r"\.imvc-work' .*plan.json is damaged"):
-        run(arrays, tmp_path / "out")
+        run(arrays, tmp_path / "out", progress=lambda state: told.append(state.message))
+    assert not [text for text in told if text and "goes on" in text]
     assert run(arrays, tmp_path / "out", overwrite=True).summary()["resumed"] == []
 
 
@@ -327,6 +332,19 @@ def test_damage_in_the_folder_for_the_work_is_warned_of(tmp_path, pattern):
     assert [text for text in found.warnings if f"{damaged} is damaged" in text]
     again, once = (tmp_path / name / "labels.parquet" for name in ("again", "out"))
     assert again.read_bytes() == once.read_bytes()
+
+
+def test_a_folder_for_the_work_that_found_no_room_is_named_itself(
+    arrays, tmp_path, monkeypatch
+):
+    def fill_the_disk(rows, again=False):
+        raise no_room(rows._path)
+
+    monkeypatch.setattr(RowFile, "open", fill_the_disk)
+    work = tmp_path / "work"
+    with pytest.raises(OSError, match="free some space") as caught:
+        run(arrays, tmp_path / "out", work_dir=work)
+    assert Path(caught.value.filename).parent == work
 
 
 def test_a_folder_of_somebody_elses_work_is_refused(arrays, tmp_path):

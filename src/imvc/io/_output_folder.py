@@ -143,11 +143,13 @@ class OutputFolder:
         )
 
     def _place(self, error: OSError) -> Path:
-        """Where the file would have appeared that an error is about."""
-        path = Path(error.filename or "")
+        """The file that an error is about; one of ours where it would have appeared."""
+        if error.filename is None:
+            return self.path / self._written[-1] if self._written else self.path
+        path = Path(error.filename)
         if self._staging is not None and self._staging in path.parents:
             return self.path / path.relative_to(self._staging).parts[0]
-        return self.path / self._written[-1] if self._written else self.path
+        return path  # elsewhere, as the folder of unfinished work may be
 
     def _commit(self) -> None:
         assert self._staging is not None

@@ -6,7 +6,7 @@ from imvc.io._write_rows import save_rows
 from imvc.scale._block_plan import parse_bytes
 from imvc.scale._elsewhere import block_budget, data_plan
 from imvc.scale._filled_source import CellFill, fill_source
-from imvc.scale._folder import RunFolder, read_plan
+from imvc.scale._folder import DamagedPlan, RunFolder, check_work_dir, read_plan
 from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
 from imvc.scale._progress import BlockProgress
@@ -40,6 +40,7 @@ __all__ = [
     "Blocks",
     "CellFill",
     "ChangedFileError",
+    "DamagedPlan",
     "GraphRows",
     "KeptRows",
     "ObservedRows",
@@ -52,6 +53,7 @@ __all__ = [
     "ViewsSource",
     "apply_all",
     "block_budget",
+    "check_work_dir",
     "data_plan",
     "embed_rows",
     "fill_source",

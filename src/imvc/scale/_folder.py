@@ -226,6 +226,10 @@ class Reached:
         self._file.unlink(missing_ok=True)
 
 
+class DamagedPlan(ValueError):
+    """Nothing tells what the files of a folder are of."""
+
+
 def check_work_dir(path):
     """Refuse a ``work_dir`` that is no folder and cannot become one."""
     try:
@@ -251,7 +255,7 @@ def read_plan(folder):
         if there["crc32"] != _plan_crc(plan, finished):
             raise ValueError("its digest is another")
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise ValueError(
+        raise DamagedPlan(
             f"work_dir={str(folder)!r} (--work-dir) cannot be gone on with: its "
             f"{_PLAN} is damaged, or not of this version ({one_line(error)}), and "
             f"nothing else tells which run it holds; delete the folder, or give "

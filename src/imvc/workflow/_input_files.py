@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from imvc._files import check_folder
 from imvc._plain import plain
 from imvc.insight import ColumnSummary
 from imvc.io import (
@@ -26,7 +25,14 @@ from imvc.io import (
 from imvc.io._file_bytes import check_path
 from imvc.io._file_stamps import check_unchanged
 from imvc.io._guarded import check_guarded_rows
-from imvc.scale import BlockSource, ParquetRows, block_budget, open_source, parse_bytes
+from imvc.scale import (
+    BlockSource,
+    ParquetRows,
+    block_budget,
+    check_work_dir,
+    open_source,
+    parse_bytes,
+)
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._fit import methods_that
 from imvc.workflow._stages import Stages
@@ -210,7 +216,7 @@ class BlockFiles:
             )
         check_format(f"labels.{self.result_format}")
         if self.work_dir is not None:
-            check_folder(self.work_dir)
+            check_work_dir(self.work_dir)
         if self.mask is not None and not os.path.exists(self.mask):
             raise ValueError(f"mask (--mask) {str(self.mask)!r} is not there.")
         parse_bytes(self.memory_budget)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from imvc.io._file_stamps import changed_files
-from imvc.scale import BlockError, BlockSource, data_plan, read_plan
+from imvc.scale import BlockError, BlockSource, DamagedPlan, data_plan, read_plan
 from imvc.workflow._stages import Stages
 
 WORK_FOLDER = ".imvc-work"  # in the folder of the results
@@ -46,7 +46,7 @@ class UnfinishedRun:
         """Make sure that the folder is of this run; its finished stages."""
         try:
             found = read_plan(self.path)
-        except ValueError:
+        except DamagedPlan:
             if not (self._own and self._overwrite):
                 raise
             self._drop_stages()
@@ -97,6 +97,8 @@ class UnfinishedRun:
         """Say on an error that finished stages are kept; leave nothing if none are."""
         try:
             yield
+        except DamagedPlan:
+            raise  # nothing goes on from there
         except BaseException as error:
             blocks = next(self.path.glob("*/*.block"), None)
             if not self.finished() and blocks is None:
