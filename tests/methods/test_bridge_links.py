@@ -180,6 +180,32 @@ def test_every_cluster_asked_for_is_found_in_a_few_samples(n_views, kind):
             assert len(np.unique(model.labels_)) >= c, (n, c)
 
 
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_two_near_rows_of_three_are_put_together(n_views, seed):
+    X = np.array([[0, 1, 2], [0.1, 1, 2], [5, -3, 1]])
+    labels = fit(AnchorBridge(2, random_state=seed), [X] * n_views).labels_
+    assert labels[0] == labels[1] != labels[2]
+
+
+@pytest.mark.parametrize("n_views", [1, 2, 3])
+@pytest.mark.parametrize("c", [2, 3, 4])
+def test_clear_clusters_of_a_few_samples_are_found(c, n_views):
+    for n in (c + 1, 2 * c, 3 * c, 20):
+        data = make_views(n, range(5, 5 + n_views), c, separation=20, random_state=n)
+        labels = fit(AnchorBridge(c, random_state=0), data.Xs).labels_
+        assert adjusted_rand(data.y, labels) == 1, n
+
+
+@pytest.mark.parametrize("c", [2, 3, 4])
+def test_clear_clusters_of_a_few_samples_are_found_where_views_are_missing(c):
+    for n in (3 * c, 5 * c):
+        data = make_views(n, (5, 6, 7), c, separation=20, random_state=n)
+        mask = np.ones((n, 3), bool)
+        mask[np.arange(n), np.arange(n) % 6 % 3] = np.arange(n) % 6 > 2
+        labels = fit(AnchorBridge(c, random_state=0), data.Xs, mask).labels_
+        assert adjusted_rand(data.y, labels) == 1, n
+
+
 @pytest.mark.parametrize("method", [AnchorBridge, RISE, ImputeKMeans])
 @pytest.mark.parametrize("n", [6, 300])
 def test_fewer_clusters_than_asked_for_are_told(method, n):

@@ -172,9 +172,8 @@ class LearntMixin:
         if len(self._learnt) == 1:
             values = component.spectrum.values
             self.singular_values_ = np.sqrt(values)
-            self.diffusion_time_ = diffusion_time(
-                values, effective_dimension(component.c)
-            )
+            target = effective_dimension(component.c, len(values))
+            self.diffusion_time_ = diffusion_time(values, target)
 
     def _collect_stability(self, J, labels, share):
         """Add how well the clusters of one more component come back."""

@@ -76,9 +76,14 @@ def _spectrum(values, W):
     return Spectrum(values, np.ascontiguousarray(W))
 
 
-def effective_dimension(c):
-    """d_eff = (c - 1) + min(1.5 (c - 1), 3 sqrt(c - 1))."""
-    return (c - 1) + min(1.5 * (c - 1), 3 * np.sqrt(c - 1))
+def effective_dimension(c, n_vectors):
+    """d_eff = (c - 1) + min(1.5 (c - 1), 3 sqrt(c - 1)), of 4c vectors.
+
+    Few samples have fewer vectors; what is beyond c - 1 then shrinks in proportion.
+    All vectors at equal weight would put all samples equally far from each other.
+    """
+    beyond = min(1.5 * (c - 1), 3 * np.sqrt(c - 1))
+    return (c - 1) + beyond * max(n_vectors - (c - 1), 0) / (3 * c + 1)
 
 
 def diffusion_time(values, target):
@@ -101,7 +106,7 @@ def diffusion_time(values, target):
 
 def diffusion_factors(values, c):
     """What u_0, u_1, ... are multiplied with in step 6: 1 / (c - 1), s_j^t."""
-    time = diffusion_time(values, effective_dimension(c))
+    time = diffusion_time(values, effective_dimension(c, len(values)))
     return np.append(1 / max(c - 1, 1), values ** (time / 2))
 
 
