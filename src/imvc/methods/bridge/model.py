@@ -13,7 +13,11 @@ from imvc.kernels._kmeans import assign
 from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import warn_user
 from imvc.methods.anchor_model import Samples, Statistics, fresh_distance, label_rows
-from imvc.methods.bridge.components import Components, side_by_side
+from imvc.methods.bridge.components import (
+    Components,
+    scattered_links,
+    side_by_side,
+)
 from imvc.methods.bridge.graphs import (
     Anchors,
     BridgeGraphs,
@@ -144,6 +148,8 @@ class LearntMixin:
     _stage: Any
     _survey_links: Any
     weak_links_: list
+    overlap_: np.ndarray
+    n_clusters_: int
 
     def _start_attributes(self, component_views, n_views):
         self.component_views_, self._learnt = component_views, []
@@ -208,6 +214,14 @@ class LearntMixin:
             )
         if self.weak_links_:
             warn_user(weak_link_text(self.weak_links_, self.view_names_))
+        for n_views, n_groups, most in scattered_links(
+            self.overlap_, self.component_views_, self.weak_links_, self.n_clusters_
+        ):
+            warn_user(
+                f"{n_views} views fall into {n_groups} groups, and no two views of "
+                f"different groups share more than {most} samples: how their clusters "
+                f"match rests on all of these together and is uncertain."
+            )
         u, v = np.unravel_index(self.missingness_.argmax(), self.missingness_.shape)
         if self.missingness_[u, v] > _WARN_MISSINGNESS:
             warn_user(
