@@ -206,6 +206,13 @@ def test_the_number_of_clusters_is_suggested_for_views_with_few_links():
     assert 2 <= model.n_clusters_ <= 4
 
 
+def test_views_that_many_clusters_would_set_apart_are_searched_together():
+    data, mask = few_views(60, 6, 3, 0)
+    model = fit(AnchorBridge(random_state=0), data.Xs, mask)
+    assert len(model.component_views_) == 1
+    assert model.n_clusters_ in (3, 4)
+
+
 def tiny(n, c, n_views, seed, kind):
     """``(Xs, mask)`` of n samples, at least c of them distinct."""
     rng = np.random.default_rng([n, c, n_views, seed])

@@ -264,7 +264,9 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             return
         with self._stage("number of clusters"):
             most = candidates[-1]
-            views = self._components(runner, most).select(views, 0)
+            # Joined by as few links as the least number needs: views that only many
+            # clusters would set apart must not be searched one by one.
+            views = self._components(runner, candidates[0]).select(views, 0)
             learner = self._learner(most, runner.map, silent=True)
             reruns = Reruns.of(learner, views, (seeds[0],), both_passes=False)
             found = sweep(reruns.spaces, candidates, seeds[1], runner.map)

@@ -82,12 +82,10 @@ class ComponentModel:
 
     def embed(self, rows, dtype):
         """Step 6 on a block: Y = [u_0 / (c - 1), u_j s_j^t], before unit rows."""
-        constant, *decay = diffusion_factors(self.spectrum.values, self.c)
-        W, constant = (
-            self.spectrum.W * np.array(decay),
-            constant / np.sqrt(self.n_learnt),
-        )
-        return self.joint.embed(rows, W, constant, dtype, self._known)
+        values, n = self.spectrum.values, self.n_learnt
+        constant, *decay = diffusion_factors(values, self.c, n)
+        W = self.spectrum.W * np.array(decay)
+        return self.joint.embed(rows, W, constant / np.sqrt(n), dtype, self._known)
 
     def embed_views(self, views, dtype):
         return self.embed(self.graphs(views, self.joint.by_pattern), dtype)
@@ -178,7 +176,7 @@ class LearntMixin:
         if len(self._learnt) == 1:
             values = component.spectrum.values
             self.singular_values_ = np.sqrt(values)
-            target = effective_dimension(component.c, len(values))
+            target = effective_dimension(component.c, component.n_learnt)
             self.diffusion_time_ = diffusion_time(values, target)
 
     def _collect_stability(self, J, labels, share):
