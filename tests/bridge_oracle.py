@@ -296,7 +296,8 @@ def weighted(Z, w):
 def embed(mask, c, kinds, shares, gate, w, mask_share):
     B = joint_rows(mask, kinds, shares, w, mask_share)
     U, s = left_vectors(B, 4 * c)
-    t = diffusion_time(s, (c - 1) + min(1.5 * (c - 1), 3 * np.sqrt(c - 1)))
+    share = (min(len(B) - 1, 4 * c) - (c - 1)) / (4 * c - (c - 1))  # beyond c - 1
+    t = diffusion_time(s, (c - 1) + share * min(1.5 * (c - 1), 3 * np.sqrt(c - 1)))
     Y = unit_rows(U, s, t, c)
     return Pass(mask, c, kinds, gate, w, mask_share, B, U, s, t, Y)
 

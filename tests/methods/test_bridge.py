@@ -608,7 +608,7 @@ def test_the_diffusion_time_meets_the_effective_dimension(model):
     s = model.singular_values_
     t = model.diffusion_time_
     dimension = (s ** (2 * t)).sum() ** 2 / (s ** (4 * t)).sum()
-    assert dimension == pytest.approx(effective_dimension(3))
+    assert dimension == pytest.approx(effective_dimension(3, len(model.labels_)))
     assert diffusion_time(np.full(4, 0.5), 5.0) == 0
     assert diffusion_time(np.array([]), 2.0) == 0
 

@@ -2,26 +2,31 @@
 
 import itertools
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from imvc import RISE, AnchorBridge, ImputeKMeans
 from imvc.datasets import make_views
 from imvc.methods.bridge.components import (
     Links,
     join_groups,
+    scattered_views,
     view_components,
     weak_links,
 )
+from imvc.methods.bridge.evidence import walk
 from imvc.metrics import adjusted_rand
 from imvc.views import group_patterns
 
 
-def few_views(n, n_views, c, seed):
+def few_views(n, n_views, c, seed, separation=6):
     """Planted clusters; every sample has one view, every other one a second."""
     rng = np.random.default_rng(seed)
-    data = make_views(n, range(8, 8 + n_views), c, random_state=seed)
+    widths = range(8, 8 + n_views)
+    data = make_views(n, widths, c, separation=separation, random_state=seed)
     order, mask = rng.random((n, n_views)).argsort(axis=1), np.zeros((n, n_views), bool)
     mask[np.arange(n), order[:, 0]] = True
     mask[np.arange(0, n, 2), order[::2, 1]] = True
@@ -54,6 +59,52 @@ def test_twelve_views_of_which_a_sample_has_one_or_two_are_clustered_together(c,
     model = fit(AnchorBridge(c, random_state=seed), data.Xs, mask)
     assert model.component_views_ == [tuple(range(12))]
     assert adjusted_rand(data.y, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize(("n", "least"), [(90, 0.8), (120, 0.8), (200, 0.95)])
+def test_ten_samples_a_view_are_matched_about_as_well_as_by_rise(n, least):
+    scores = []
+    for seed in range(3):
+        data, mask = few_views(n, 12, 3, seed, separation=10)
+        pair = AnchorBridge(3, random_state=seed), RISE(3, random_state=seed)
+        found = [fit(model, data.Xs, mask).labels_ for model in pair]
+        scores.append([adjusted_rand(data.y, labels) for labels in found])
+    bridge, rise = np.mean(scores, axis=0)
+    assert bridge > max(least, rise - 0.08)
+
+
+def test_many_small_overlaps_are_told_where_no_single_link_is_weak():
+    data, mask = few_views(300, 12, 3, 0)
+    model = AnchorBridge(3, random_state=0)
+    with pytest.warns(
+        UserWarning,
+        match=r"12 views fall into 12 groups, and no two views of different groups "
+        r"share more than \d samples: how their clusters match rests on all of these",
+    ):
+        model.fit(data.Xs, mask=mask)
+    assert model.weak_links_ == []
+
+
+def test_links_are_scattered_where_only_all_together_are_enough():
+    mask = few_views(300, 12, 3, 0)[1]
+    assert scattered_views(mask, 3).tolist() == list(range(12))
+    mask = two_pairs(240, 3, 6)[1]
+    assert scattered_views(mask, 3).size == 0
+    # Two views with few links: all together are no more.
+    assert scattered_views(mask[:, 1:3], 3).size == 0
+    assert scattered_views(np.ones((9, 3), bool), 4).size == 0
+
+
+def test_a_walk_counts_the_steps_of_all_lengths(rng):
+    """Compared with the sum of powers."""
+    Z = [sp.csr_matrix(rng.random((20, m))) for m in (3, 5, 4)]
+    graphs = SimpleNamespace(Z=Z, cross=lambda u, v: (Z[u].T @ Z[v]).toarray())
+    stacked = sp.hstack(Z).toarray()
+    T = stacked.T @ stacked
+    T /= T.sum(axis=1, keepdims=True)
+    expected = sum(np.linalg.matrix_power(0.9 * T, k) for k in range(400))
+    np.testing.assert_allclose(walk(graphs)(0, 2), expected[:3, 8:])
+    np.testing.assert_allclose(walk(graphs)(1, 0), expected[3:8, :3])
 
 
 def test_groups_that_enough_samples_link_are_matched_and_the_doubt_is_told():
@@ -155,6 +206,13 @@ def test_the_number_of_clusters_is_suggested_for_views_with_few_links():
     assert 2 <= model.n_clusters_ <= 4
 
 
+def test_views_that_many_clusters_would_set_apart_are_searched_together():
+    data, mask = few_views(60, 6, 3, 0)
+    model = fit(AnchorBridge(random_state=0), data.Xs, mask)
+    assert len(model.component_views_) == 1
+    assert model.n_clusters_ in (3, 4)
+
+
 def tiny(n, c, n_views, seed, kind):
     """``(Xs, mask)`` of n samples, at least c of them distinct."""
     rng = np.random.default_rng([n, c, n_views, seed])
@@ -178,6 +236,32 @@ def test_every_cluster_asked_for_is_found_in_a_few_samples(n_views, kind):
             Xs, mask = tiny(n, c, n_views, 0, kind)
             model = fit(AnchorBridge(c, random_state=0), Xs, mask)
             assert len(np.unique(model.labels_)) >= c, (n, c)
+
+
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_two_near_rows_of_three_are_put_together(n_views, seed):
+    X = np.array([[0, 1, 2], [0.1, 1, 2], [5, -3, 1]])
+    labels = fit(AnchorBridge(2, random_state=seed), [X] * n_views).labels_
+    assert labels[0] == labels[1] != labels[2]
+
+
+@pytest.mark.parametrize("n_views", [1, 2, 3])
+@pytest.mark.parametrize("c", [2, 3, 4])
+def test_clear_clusters_of_a_few_samples_are_found(c, n_views):
+    for n in (c + 1, 2 * c, 3 * c, 20):
+        data = make_views(n, range(5, 5 + n_views), c, separation=20, random_state=n)
+        labels = fit(AnchorBridge(c, random_state=0), data.Xs).labels_
+        assert adjusted_rand(data.y, labels) == 1, n
+
+
+@pytest.mark.parametrize("c", [2, 3, 4])
+def test_clear_clusters_of_a_few_samples_are_found_where_views_are_missing(c):
+    for n in (3 * c, 5 * c):
+        data = make_views(n, (5, 6, 7), c, separation=20, random_state=n)
+        mask = np.ones((n, 3), bool)
+        mask[np.arange(n), np.arange(n) % 6 % 3] = np.arange(n) % 6 > 2
+        labels = fit(AnchorBridge(c, random_state=0), data.Xs, mask).labels_
+        assert adjusted_rand(data.y, labels) == 1, n
 
 
 @pytest.mark.parametrize("method", [AnchorBridge, RISE, ImputeKMeans])

@@ -141,7 +141,8 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     weak_links_ : list of tuple
         Where groups hang by few samples: ``(views, n_shared)``, views that only
         ``n_shared`` samples, 2 n_clusters + 2 or less, link to the others of their
-        group, fewest first. How their clusters match is uncertain: a warning says so.
+        group, fewest first. How their clusters match is uncertain: a warning says so,
+        also where groups hang by many links that are all small.
     objective_ : ndarray of shape (1,)
         Relaxed normalised cut, the sum of 1 - s_j^2 over the c - 1 leading
         non-constant singular values; summed over components.
@@ -272,7 +273,9 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
             return
         with self._stage("number of clusters"):
             most = candidates[-1]
-            views = self._components(runner, most).select(views, 0)
+            # Joined by as few links as the least number needs: views that only many
+            # clusters would set apart must not be searched one by one.
+            views = self._components(runner, candidates[0]).select(views, 0)
             learner = self._learner(most, runner.map, silent=True)
             reruns = Reruns.of(learner, views, (seeds[0],), both_passes=False)
             found = sweep(reruns.spaces, candidates, seeds[1], runner.map)

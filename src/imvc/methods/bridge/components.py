@@ -27,6 +27,18 @@ def view_components(overlap, c):
     return [tuple(np.flatnonzero(label == i).tolist()) for i in range(count)]
 
 
+def scattered_views(mask, c):
+    """Views that share few samples with any other, but enough with all together.
+
+    Few is what makes no edge in `view_components`; a quarter of a view is enough here.
+    """
+    groups = view_components(mask.T.astype(np.int64) @ mask, c)
+    alone = np.array([v for group in groups for v in group if len(group) == 1], int)
+    shared = mask[mask.sum(axis=1) > 1].sum(axis=0)
+    enough = shared > np.minimum(2 * c + 2, mask.sum(axis=0) / 4)
+    return alone[enough[alone]]
+
+
 class Links:
     """How many samples link groups of views.
 
@@ -119,6 +131,22 @@ def weak_links(groups, components, links, c):
         inside = [own for own in groups if {*own} <= {*component}]
         found += [w for w in weakest_first(inside, links) if w[0] <= 2 * c + 2]
     return [(views, shared) for shared, views in sorted(found)]
+
+
+def scattered_links(overlap, components, weak, c):
+    """``(n_views, n_groups, most)`` of components that hang by small overlaps only.
+
+    ``most`` samples are shared by two views of different groups, at the most. Those
+    of which a weak link is named are left out.
+    """
+    found = []
+    for views in components:
+        groups = [own for own in view_components(overlap, c) if {*own} <= {*views}]
+        if len(groups) > 1 and not any({*own} <= {*views} for own, _ in weak):
+            pairs = [np.ix_(*pair) for pair in combinations(groups, 2)]
+            most = max(int(overlap[pair].max()) for pair in pairs)
+            found.append((len(views), len(groups), most))
+    return found
 
 
 def owners(mask, components):

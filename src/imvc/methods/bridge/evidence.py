@@ -2,15 +2,20 @@
 
 w_v   view weights: agreement with the others times sharpness
 P_uv  transition from the anchors of u to the anchors of v
+T     steps of a walk from anchor to sample to anchor, over all views
 """
+
+from itertools import pairwise, permutations
 
 import numpy as np
 
+from imvc.kernels._anchor_graph import inverse
 from imvc.methods.bridge.agreement import FLOOR, column_sums, reproducibility
 from imvc.methods.bridge.joint import Bridge
 
 _EPSILON = 1e-6  # share of the view's mean in a bridge: no row of P_uv is empty
 _SHARPNESS = 8  # its power: matters only where a view stands out
+_GO_ON = 0.9  # chance of one more step, so that walks reach views some steps away
 
 
 def view_weights(a, sharpness, quality):
@@ -47,16 +52,23 @@ def junk_gate(kinds, a, overlap, c):
     return reproducibility(plain, rooted, c) ** gamma
 
 
-def build_bridge(graphs, a, weights, n):
-    """Step 4: P_uv from shared samples; pairs that do not agree go by way of others."""
-    V, P = len(a), {}
-    for u in range(V):
-        for v in range(V):
-            if u != v:
-                mean = column_sums(graphs.Z[v]) / n
-                C = graphs.cross(u, v) + _EPSILON * mean
-                P[u, v] = C / C.sum(axis=1, keepdims=True)
+def build_bridge(graphs, a, weights, n, scattered):
+    """Step 4: P_uv from shared samples; pairs that do not agree go by way of others.
+
+    Among views that are ``scattered`` (`scattered_views`) all samples together tell.
+    """
+    mean = [column_sums(Z) / n for Z in graphs.Z]
+
+    def transition(C, v):
+        C = C + _EPSILON * mean[v]
+        return C / C.sum(axis=1, keepdims=True)
+
+    pairs = permutations(range(len(a)), 2)
+    P = {(u, v): transition(graphs.cross(u, v), v) for u, v in pairs}
     P, routed = route(P, a)
+    if len(scattered) > 1:
+        visits, pairs = walk(graphs), permutations(scattered, 2)
+        P |= {(u, v): transition(visits(u, v), v) for u, v in pairs}
     return Bridge(tuple(Z.shape[1] for Z in graphs.Z), weights, routed, P)
 
 
@@ -72,3 +84,17 @@ def route(P, a):
         paths[u, v] = mixed / mixed.sum(axis=1, keepdims=True)
         routed[u, v] = max(a[u, v], *(a[u, x] * a[x, v] for x in between))
     return paths, routed
+
+
+def walk(graphs):
+    """``visits(u, v)``: how often walks from anchors of u come to anchors of v.
+
+    Of all lengths, over the samples of all views: blocks of (I - 0.9 T)^{-1}.
+    """
+    views = range(len(graphs.Z))
+    T = np.block([[graphs.cross(u, v) for v in views] for u in views])
+    T *= inverse(T.sum(axis=1))[:, None]
+    visits = np.linalg.inv(np.eye(len(T)) - _GO_ON * T)
+    ends = np.cumsum([0, *(Z.shape[1] for Z in graphs.Z)])
+    at = [slice(*pair) for pair in pairwise(ends)]
+    return lambda u, v: np.maximum(visits[at[u], at[v]], 0)

@@ -27,13 +27,14 @@ class GraphRule:
     n_neighbors: int | None
     n_components: int
     sample: int | None  # rows that principal axes and anchors are sought on
+    least: int = 2  # anchors for each cluster, if there are so many samples
 
     def anchors(self, n_v):
         """m = min(max(200, 5c), n_v / 2); of few samples two per cluster, if so many.
 
         Samples that are joined to the same anchors cannot be told apart.
         """
-        most = max(n_v // 2, min(n_v, 2 * self.n_clusters))
+        most = max(n_v // 2, min(n_v, self.least * self.n_clusters))
         return min(self.n_anchors or max(200, 5 * self.n_clusters), most)
 
     def neighbors(self, m):

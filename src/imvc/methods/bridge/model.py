@@ -14,7 +14,11 @@ from imvc.kernels._patterns import PatternGrams
 from imvc.methods._base import warn_user
 from imvc.methods._model_schema import OtherModel
 from imvc.methods.anchor_model import Samples, Statistics, fresh_distance, label_rows
-from imvc.methods.bridge.components import Components, side_by_side
+from imvc.methods.bridge.components import (
+    Components,
+    scattered_links,
+    side_by_side,
+)
 from imvc.methods.bridge.graphs import (
     Anchors,
     BridgeGraphs,
@@ -80,12 +84,10 @@ class ComponentModel:
 
     def embed(self, rows, dtype):
         """Step 6 on a block: Y = [u_0 / (c - 1), u_j s_j^t], before unit rows."""
-        constant, *decay = diffusion_factors(self.spectrum.values, self.c)
-        W, constant = (
-            self.spectrum.W * np.array(decay),
-            constant / np.sqrt(self.n_learnt),
-        )
-        return self.joint.embed(rows, W, constant, dtype, self._known)
+        values, n = self.spectrum.values, self.n_learnt
+        constant, *decay = diffusion_factors(values, self.c, n)
+        W = self.spectrum.W * np.array(decay)
+        return self.joint.embed(rows, W, constant / np.sqrt(n), dtype, self._known)
 
     def embed_views(self, views, dtype):
         return self.embed(self.graphs(views, self.joint.by_pattern), dtype)
@@ -158,6 +160,8 @@ class LearntMixin:
     _stage: Any
     _survey_links: Any
     weak_links_: list
+    overlap_: np.ndarray
+    n_clusters_: int
 
     def _start_attributes(self, component_views, n_views):
         self.component_views_, self._learnt = component_views, []
@@ -186,9 +190,8 @@ class LearntMixin:
         if len(self._learnt) == 1:
             values = component.spectrum.values
             self.singular_values_ = np.sqrt(values)
-            self.diffusion_time_ = diffusion_time(
-                values, effective_dimension(component.c)
-            )
+            target = effective_dimension(component.c, component.n_learnt)
+            self.diffusion_time_ = diffusion_time(values, target)
 
     def _collect_stability(self, J, labels, share):
         """Add how well the clusters of one more component come back."""
@@ -223,6 +226,14 @@ class LearntMixin:
             )
         if self.weak_links_:
             warn_user(weak_link_text(self.weak_links_, self.view_names_))
+        for n_views, n_groups, most in scattered_links(
+            self.overlap_, self.component_views_, self.weak_links_, self.n_clusters_
+        ):
+            warn_user(
+                f"{n_views} views fall into {n_groups} groups, and no two views of "
+                f"different groups share more than {most} samples: how their clusters "
+                f"match rests on all of these together and is uncertain."
+            )
         u, v = np.unravel_index(self.missingness_.argmax(), self.missingness_.shape)
         if self.missingness_[u, v] > _WARN_MISSINGNESS:
             warn_user(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from imvc.methods.bridge.agreement import KindGraphs, agreement, missingness
+from imvc.methods.bridge.components import scattered_views
 from imvc.methods.bridge.evidence import build_bridge, junk_gate, view_weights
 from imvc.methods.bridge.graphs import (
     LEARNT,
@@ -35,6 +36,7 @@ from imvc.scale import GraphRows, row_statistics
 _SHARES = (1 / 6, 1 / 6, 2 / 3)  # of the kinds in the joint graph of pass 2
 _MANY_PATTERNS = 64  # beyond, samples are embedded one by one
 _USEFUL = 0.01  # R^2 below which a view's prediction counts for less
+_FINE = 10  # anchors for each cluster where every shared sample counts
 
 
 @dataclass(frozen=True)
@@ -122,18 +124,22 @@ class Learner:
         """The last Pass that is asked for, from the views of some samples."""
         if both_passes:
             return self.learn(views, seed)[1].second
-        _, _, rows, anchors = self._begin(views, view_seeds(views, seed))
+        _, _, rows, anchors = self._begin(
+            views, view_seeds(views, seed), self._rule(views.mask)
+        )
         return self.first_pass(rows, _sizes(*anchors))[1]
 
     def learn(self, views, seed):
         """Graphs and both passes from the views of the learning samples."""
         mask, seeds = views.mask, view_seeds(views, seed)
-        coordinates, F, rows, anchors = self._begin(views, seeds)
+        rule = self._rule(mask)
+        coordinates, F, rows, anchors = self._begin(views, seeds, rule)
         evidence, first, grams = self.first_pass(rows, _sizes(*anchors))
         with self.stage("learnt features"):
             Y = diffused(first.U, first.spectrum.values, self.c).astype(F[0][0].dtype)
             found = self._predictions(F, Y, mask, mask @ evidence.weights)
-            learnt, graphs = self._join_kind([p.features for p in found], LEARNT, seeds)
+            features = [prediction.features for prediction in found]
+            learnt, graphs = self._join_kind(features, LEARNT, seeds, rule)
             placed = [join(own.map(F_v)) for join, own, F_v in zip(learnt, found, F)]
             del F, Y  # the second pass needs the memory
             rows, sizes = add_kind(rows, graphs), _sizes(*anchors, learnt)
@@ -147,23 +153,32 @@ class Learner:
         ]
         return BridgeGraphs(views, self.c), passes
 
+    def _rule(self, mask):
+        """The rule of the graphs: finer ones where links of views are scattered."""
+        if len(scattered_views(mask, self.c)) < 2:
+            return self.rule
+        return replace(self.rule, least=_FINE)
+
     def _predictions(self, F, Y, mask, omega):
         """Step 7: what every view predicts of the consensus ``Y``."""
         seen = (np.flatnonzero(own) for own in mask.T)
         tasks = ((F_v, Y[rows], omega[rows]) for F_v, rows in zip(F, seen))
         return list(self.map(lambda task: predict_consensus(*task), tasks))
 
-    def _begin(self, views, seeds):
+    def _begin(self, views, seeds, rule):
         """Steps 1 and 2: coordinates and features by view, graphs, anchors by kind."""
         with self.stage("features"):
-            coordinates, F = zip(*learn_features(views, self.rule, seeds, self.map))
+            coordinates, F = zip(*learn_features(views, rule, seeds, self.map))
         with self.stage("graphs"):
-            found = [self._join_kind(own, g, seeds) for g, own in enumerate(zip(*F))]
+            found = [
+                self._join_kind(own, kind, seeds, rule)
+                for kind, own in enumerate(zip(*F))
+            ]
             anchors, kinds = zip(*found)
             return coordinates, F, stack_kinds(views.mask, kinds), anchors
 
-    def _join_kind(self, F, kind, seeds):
-        return zip(*choose_anchors(F, kind, self.rule, seeds, self.map))
+    def _join_kind(self, F, kind, seeds, rule):
+        return zip(*choose_anchors(F, kind, rule, seeds, self.map))
 
     def solve(self, rows, sizes, r_squared):
         """Both passes from the graph rows of all kinds; anchors and maps are given."""
@@ -186,8 +201,7 @@ class Learner:
             a = [agreement(graphs, c) for graphs in kinds]
             overlap = mask.T.astype(np.int64) @ mask
             gate = junk_gate(kinds, a, overlap, c)
-            n = rows.n_samples
-            bridges = [self._bridge(*both, gate, n) for both in zip(kinds, a)]
+            bridges = [self._bridge(*both, gate, mask) for both in zip(kinds, a)]
             absent = np.mean([missingness(own, mask, c) for own in kinds], axis=0)
             evidence = Evidence(bridges, a, absent, gate)
             found = self._joint(rows, grams, evidence, (1 / 2, 1 / 2))
@@ -200,7 +214,8 @@ class Learner:
             graphs = KindGraphs.of(rows, grams, own, LEARNT, self.c, self.map)
             a = agreement(graphs, self.c)
             quality = evidence.gate * np.clip(r_squared / _USEFUL, 0.01, 1)
-            bridge = self._bridge(graphs, a, quality, rows.n_samples)
+            mask = rows.mask[:, : len(r_squared)]
+            bridge = self._bridge(graphs, a, quality, mask)
             evidence = replace(
                 evidence,
                 bridges=[*evidence.bridges, bridge],
@@ -209,12 +224,13 @@ class Learner:
             second = self._joint(rows, grams, evidence, _SHARES)
         return Passes(rows, r_squared, evidence, first, second)
 
-    def _bridge(self, graphs, a, quality, n):
+    def _bridge(self, graphs, a, quality, mask):
         """Steps 3 and 4 for one kind: weights and bridges."""
         w = view_weights(a, graphs.sharpness(self.c), quality)
         cuts = [self.c - 1 - s[: self.c - 1].sum() for s in graphs.values]
         self.report(float(w @ cuts))
-        return build_bridge(graphs, a, w, n)
+        scattered = scattered_views(mask, self.c).tolist()
+        return build_bridge(graphs, a, w, len(mask), scattered)
 
     def _joint(self, rows, grams, evidence, shares):
         """Steps 5 and 6."""

@@ -76,9 +76,14 @@ def _spectrum(values, W):
     return Spectrum(values, np.ascontiguousarray(W))
 
 
-def effective_dimension(c):
-    """d_eff = (c - 1) + min(1.5 (c - 1), 3 sqrt(c - 1))."""
-    return (c - 1) + min(1.5 * (c - 1), 3 * np.sqrt(c - 1))
+def effective_dimension(c, n):
+    """d_eff = (c - 1) + min(1.5 (c - 1), 3 sqrt(c - 1)), for more than 4c samples.
+
+    Fewer samples have less than 4c vectors, n - 1; what is beyond c - 1 then shrinks in
+    proportion: all vectors at equal weight put all samples equally far from each other.
+    """
+    beyond = min(1.5 * (c - 1), 3 * np.sqrt(c - 1))
+    return (c - 1) + beyond * max(min(n - 1, 4 * c) - (c - 1), 0) / (3 * c + 1)
 
 
 def diffusion_time(values, target):
@@ -99,12 +104,12 @@ def diffusion_time(values, target):
     return (low + high) / 2
 
 
-def diffusion_factors(values, c):
-    """What u_0, u_1, ... are multiplied with in step 6: 1 / (c - 1), s_j^t."""
-    time = diffusion_time(values, effective_dimension(c))
+def diffusion_factors(values, c, n):
+    """What u_0, u_1, ... of n samples are multiplied with: 1 / (c - 1), s_j^t."""
+    time = diffusion_time(values, effective_dimension(c, n))
     return np.append(1 / max(c - 1, 1), values ** (time / 2))
 
 
 def diffused(U, values, c):
     """Unit rows of step 6 from singular vectors, the constant one first."""
-    return unit_rows(U * diffusion_factors(values, c).astype(U.dtype))
+    return unit_rows(U * diffusion_factors(values, c, len(U)).astype(U.dtype))
