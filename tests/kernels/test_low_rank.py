@@ -311,6 +311,7 @@ def test_a_model_survives_json(rank, rng):
         ({"scale": [1.0, NAN]}, "scale of a low-rank model must be finite"),
         ({"scale": [1.0, 0.0]}, "must be positive"),
         ({"axes": [[1.0, 1.0], [0.0, 1.0]]}, "must be orthonormal"),
+        ({"axes": np.eye(2, 3), "ridge": np.ones(3)}, "2 columns has 3 axes"),
         ({"ridge": "no"}, "could not convert|no low-rank model"),
         ({"ridge": None}, "of a low-rank model must be finite|no low-rank model"),
     ],

@@ -48,13 +48,17 @@ class LowRank:
         shapes = ((d,), (d,), (d, r), (r,), (d,))
         for name, shape in zip(PARTS, shapes):
             value = np.asarray(getattr(self, name), np.float64)
-            # No more axes than columns, or their products would be without bounds.
-            if value.shape != shape or r > d or not np.isfinite(value).all():
+            if value.shape != shape or not np.isfinite(value).all():
                 raise ValueError(
                     f"{name} of a low-rank model must be finite numbers of shape "
                     f"{shape}, got shape {value.shape}; learn the model anew."
                 )
             object.__setattr__(self, name, value)
+        if r > d:  # their products would be without bounds
+            raise ValueError(
+                f"a low-rank model of {d} columns has {r} axes, at most {d} can be; "
+                f"learn it anew."
+            )
         if not ((self.scale > 0).all() and (self.ridge > 0).all()):
             raise ValueError(
                 "scale and ridge of a low-rank model must be positive; learn it anew."
