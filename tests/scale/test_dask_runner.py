@@ -29,11 +29,15 @@ distributed = pytest.importorskip("distributed")
 
 from dask.sizeof import sizeof  # noqa: E402
 
-from imvc.scale import _dask_runner  # noqa: E402
+from imvc.scale import _dask_runner, _worker_memory  # noqa: E402
 from imvc.scale._dask_runner import DaskRunner  # noqa: E402
 from imvc.scale._dask_source import DaskSource  # noqa: E402
 from imvc.scale._dask_tasks import add_pairwise  # noqa: E402
-from imvc.scale._worker_memory import block_budget_of_workers  # noqa: E402
+from imvc.scale._folder import RunFolder  # noqa: E402
+from imvc.scale._worker_memory import (  # noqa: E402
+    WorkerMemory,
+    block_budget_of_workers,
+)
 
 N = 1300
 
@@ -469,10 +473,71 @@ def test_workers_with_too_little_memory_are_refused_with_what_they_need(files):
         small(RISE).fit(paths, mask=mask, client=client)
 
 
+def test_methods_say_how_much_room_they_need_on_a_worker(client, monkeypatch):
+    """RISE runs on workers of 300 MB, where Dask leaves 32 MB to a fit."""
+    worker = WorkerMemory(300 * 10**6, 0.8, resident=208 * 10**6, threads=1)
+    monkeypatch.setattr(_worker_memory, "_ask", lambda client: [worker])
+    assert block_budget_of_workers(client) == 32 * 10**6
+    with pytest.raises(MemoryError, match=r"limit of 300 MB.*at least 323 MB"):
+        block_budget_of_workers(client, least_room=AnchorBridge._worker_room)
+
+
+def pause(cluster):
+    """Let Dask pause the only worker as if it were short of memory."""
+    (worker,) = cluster.workers.values()
+    worker.memory_manager.memory_pause_fraction = 1e-9
+    while cluster.scheduler.workers[worker.address].status.name != "paused":
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("when", ["before", "in a stage"])
+def test_workers_that_stay_paused_end_a_fit_with_what_to_do(
+    own_cluster, files, monkeypatch, tmp_path, when
+):
+    monkeypatch.setattr(_worker_memory, "_PATIENCE", 0.6)  # of a heartbeat or more
+    paths, mask = files
+    message = r"all workers are paused.*memory limit of \d+ MB.*memory_budget.*chunks"
+    model = small(RISE, work_dir=tmp_path / "work")
+    if when == "before":
+        pause(own_cluster)
+    else:
+        model.set_params(callback=lambda *_: pause(own_cluster))
+        message = rf"stage 'embedding': {message}.*saved in work_dir="
+    with (
+        distributed.Client(own_cluster, set_as_default=False) as client,
+        pytest.raises(MemoryError, match=message),
+    ):
+        model.fit(paths, mask=mask, client=client)
+
+
+def test_a_worker_that_is_paused_for_a_while_is_waited_for(
+    own_cluster, files, in_memory, monkeypatch
+):
+    """Gone on with at the second look."""
+    looks, look = [], _worker_memory._idle_if_paused
+
+    def resume_later(client):
+        seen = look(client)
+        looks.append(seen)
+        if seen is not None:
+            (worker,) = own_cluster.workers.values()
+            worker.memory_manager.memory_pause_fraction = 0.99
+        return {"of look": len(looks)}
+
+    monkeypatch.setattr(_worker_memory, "_PATIENCE", 0.05)
+    monkeypatch.setattr(_worker_memory, "_idle_if_paused", resume_later)
+    pause(own_cluster)
+    paths, mask = files
+    with distributed.Client(own_cluster, set_as_default=False) as client:
+        model = small(RISE).fit(paths, mask=mask, client=client)
+        assert np.array_equal(fetch(client, model.labels_), in_memory[RISE].labels_)
+    assert any(seen is not None for seen in looks)
+
+
 def test_a_run_that_goes_on_keeps_its_blocks_whatever_the_workers(client, tmp_path):
     first = block_budget_of_workers(client, "64MiB", tmp_path)
     assert first == 64 * 2**20
-    (tmp_path / "plan.json").write_text('{"worker_budget": 12345678}')
+    RunFolder(tmp_path, {"worker_budget": 12345678}).release()
     assert block_budget_of_workers(client, "64MiB", tmp_path) == 12345678
     assert block_budget_of_workers(client, None, tmp_path) == 12345678
 

@@ -128,6 +128,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
     n_jobs: int | None = None
 
     _learnt_before_solving: ClassVar[set] = set()  # attributes that `update` keeps
+    _worker_room: ClassVar[int | None] = None  # bytes for a task's model, if many
 
     @abstractmethod
     def _learn_blocks(self, runner, seeds):
@@ -369,6 +370,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             missing_values=rule if fill is None else "keep",
             n_jobs=self.n_jobs,
             memory_budget=self.memory_budget,
+            worker_room=self._worker_room,
             progress=BlockProgress() if self.verbose else None,
             **options,
         ) as runner:

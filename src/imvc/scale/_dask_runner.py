@@ -29,6 +29,7 @@ from imvc.scale._dask_tasks import (
     unpack,
 )
 from imvc.scale._runner import KeptRows, Runner, SourceItems
+from imvc.scale._worker_memory import gather_or_refuse
 
 _PIECES_PER_THREAD = 4  # few tasks for the scheduler, enough to keep all workers busy
 _FAN_IN = 8  # results that one task adds; a power of two, like the blocks of a piece
@@ -210,7 +211,7 @@ class DaskRunner(Runner):
 
     def _wait(self, label, futures):
         with self._watching(label):
-            return self._client.gather(futures)
+            return gather_or_refuse(self._client, futures)
 
     def _gather(self, label, tasks):
         return self._wait(label, self._compute(label, tasks))
@@ -232,6 +233,8 @@ class DaskRunner(Runner):
                 f"or pass a smaller memory_budget or, of Dask arrays, smaller chunks. "
                 f"{self._left()}"
             ) from error
+        except MemoryError as error:
+            raise MemoryError(f"stage {label!r}: {error} {self._left()}") from error
         except Exception as error:
             if not isinstance(error, lost) and self._client.status == "running":
                 raise

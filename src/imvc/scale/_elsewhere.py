@@ -18,7 +18,7 @@ from imvc.scale._dask_source import DaskSource
 from imvc.scale._folder import LOCK, RunFolder, check_work_dir
 from imvc.scale._open import open_source
 from imvc.scale._runner import ThreadRunner, threaded_map
-from imvc.scale._worker_memory import KEY, block_budget_of_workers
+from imvc.scale._worker_memory import KEY, LEAST_ROOM, block_budget_of_workers
 
 _LARGEST_MASK = 64 * 2**20  # bytes that may go to every worker
 
@@ -36,6 +36,7 @@ def open_elsewhere(
     work_dir=None,
     client=None,
     plan=None,
+    worker_room=LEAST_ROOM,
 ):
     """A runner for views wherever they are; `open_runner` with everything it takes.
 
@@ -51,6 +52,8 @@ def open_elsewhere(
         For Dask arrays by default the current one.
     plan : dict, optional
         What identifies the run, beside the data, in JSON's types.
+    worker_room : int
+        Bytes that a worker needs beside Python and its packages.
     """
     if work_dir is not None:
         check_work_dir(work_dir)
@@ -66,7 +69,7 @@ def open_elsewhere(
     else:
         _check_client(client)
         work_dir = None if work_dir is None else Path(work_dir).absolute()
-        budget = block_budget_of_workers(client, memory_budget, work_dir)
+        budget = block_budget_of_workers(client, memory_budget, work_dir, worker_room)
         about[KEY] = budget
         try:
             source = _open_for_workers(Xs, mask, rule, budget, work_dir)

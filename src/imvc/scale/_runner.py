@@ -53,7 +53,7 @@ def open_runner(
     n_jobs : int, optional
         Threads.
     progress : callable, optional
-    elsewhere : client, memory_budget, work_dir, plan
+    elsewhere : client, memory_budget, work_dir, plan, worker_room
         As in `imvc.scale._elsewhere.open_elsewhere`, for what is not in memory.
 
     Yields
@@ -62,7 +62,7 @@ def open_runner(
     """
     asked = {name: value for name, value in elsewhere.items() if value is not None}
     rule = {"like": like, "missing_values": missing_values}
-    if asked.keys() <= {"plan"} and _are_arrays(Xs) and _is_array(mask):
+    if asked.keys() <= {"plan", "worker_room"} and _are_arrays(Xs) and _is_array(mask):
         source = ViewsSource(as_views(Xs, mask, **rule))
         with threaded_map(n_jobs) as map:
             yield ThreadRunner(source, map, progress=progress)

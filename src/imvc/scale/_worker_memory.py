@@ -1,5 +1,6 @@
 """What the workers of a Dask cluster have of memory, and how much a fit may take."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,10 +8,10 @@ from imvc._machine import resident_memory
 from imvc.scale._block_plan import parse_bytes, share_of_threads
 from imvc.scale._folder import read_plan
 
-# Of a worker beside Python: a model, and the scratch of a task.
-_LEAST_ROOM = 48 * 2**20
+LEAST_ROOM = 24 * 2**20  # of a worker beside Python: the scratch of a task
 _MOST_BUDGET = 768 * 2**20  # that of blocks of 64 MB: larger ones are no faster
 _PAUSE = 0.8  # Dask's own share of the limit at which a worker takes no more tasks
+_PATIENCE = 15.0  # seconds between two looks at workers that hand in nothing
 KEY = "worker_budget"  # in the plan of a run
 
 
@@ -28,12 +29,10 @@ class WorkerMemory:
         """What a fit may take beside the interpreter and its packages."""
         return int(self.pause * self.limit) - self.resident
 
-    @property
-    def least_limit(self):
-        return int((self.resident + _LEAST_ROOM) / self.pause)
 
-
-def block_budget_of_workers(client, memory_budget=None, work_dir=None):
+def block_budget_of_workers(
+    client, memory_budget=None, work_dir=None, least_room=LEAST_ROOM
+):
     """The budget that blocks are cut for, such that every worker has room for them.
 
     Parameters
@@ -43,6 +42,8 @@ def block_budget_of_workers(client, memory_budget=None, work_dir=None):
         Of one worker, all of its threads together; never more than it has room for.
     work_dir : path-like, optional
         A run that goes on from there keeps its blocks, whatever the workers.
+    least_room : int
+        Bytes that a worker must have beside Python and its packages.
 
     Returns
     -------
@@ -55,7 +56,7 @@ def block_budget_of_workers(client, memory_budget=None, work_dir=None):
         if given is not None:
             budgets.append(share_of_threads(given, worker.threads))
         if worker.limit:
-            _check_room(worker)
+            _check_room(worker, least_room)
             budgets.append(share_of_threads(worker.room, worker.threads))
     if len(budgets) == 1:
         return given
@@ -72,8 +73,9 @@ def _ask(client):
     rule = {"allow_other_workers": True, "pure": False}  # one may go meanwhile
     workers = sorted(client.nthreads())
     try:
-        return client.gather(
-            [client.submit(_memory_here, workers=[own], **rule) for own in workers]
+        return gather_or_refuse(
+            client,
+            [client.submit(_memory_here, workers=[own], **rule) for own in workers],
         )
     except KilledWorker as error:
         raise MemoryError(
@@ -94,15 +96,60 @@ def _memory_here():
     )
 
 
-def _check_room(worker):
-    if worker.room >= _LEAST_ROOM:
+def _check_room(worker, least_room):
+    if worker.room >= least_room:
         return
+    least_limit = (worker.resident + least_room) / worker.pause
     raise MemoryError(
         f"workers have a memory limit of {worker.limit / 1e6:.0f} MB, of which Dask "
         f"lets them use {worker.pause * worker.limit / 1e6:.0f} MB before it pauses "
         f"them, and Python with its packages takes {worker.resident / 1e6:.0f} MB; "
-        f"start workers with at least {worker.least_limit / 1e6:.0f} MB "
+        f"start workers with at least {math.ceil(least_limit / 1e6)} MB "
         f"(--memory-limit, LocalCluster(memory_limit=...))."
+    )
+
+
+def gather_or_refuse(client, futures):
+    """Results of futures; a MemoryError once all workers are paused for good.
+
+    Dask pauses a worker that comes near its memory limit until its memory shrinks. If
+    none goes on by itself, nobody would ever hear of it.
+    """
+    from distributed import wait
+
+    seen = None
+    while True:
+        try:
+            with client.as_current():
+                wait(futures, timeout=_PATIENCE)
+            break
+        except TimeoutError:
+            if any(own.status == "error" for own in futures):
+                break
+            last, seen = seen, _idle_if_paused(client)
+            if seen is not None and seen == last:
+                _refuse_paused(client)
+    return client.gather(futures)
+
+
+def _idle_if_paused(client):
+    """Counts of tasks by worker, if all are paused with none at work; else None."""
+    workers = client.scheduler_info()["workers"]
+    counts = {own: dict(x["metrics"]["task_counts"]) for own, x in workers.items()}
+    idle = not any(x.get("executing") for x in counts.values())
+    paused = all(x["status"] == "paused" for x in workers.values())
+    return counts if workers and paused and idle else None
+
+
+def _refuse_paused(client):
+    workers = client.scheduler_info()["workers"].values()
+    limit = min(x["memory_limit"] or 0 for x in workers)
+    held = max(x["metrics"]["memory"] for x in workers)
+    raise MemoryError(
+        f"all workers are paused by Dask, since they are near their memory limit of "
+        f"{limit / 1e6:.0f} MB (up to {held / 1e6:.0f} MB are taken), and none of them "
+        f"goes on; start workers with more memory (--memory-limit) or fewer threads, "
+        f"or pass a smaller memory_budget or, of Dask arrays, smaller chunks."
     )
 
 

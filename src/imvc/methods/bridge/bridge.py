@@ -184,6 +184,8 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
 
     _row_normalize = True
     _most_offset = np.inf  # features are centred
+    # Three kinds of graphs, and what maps one view to another.
+    _worker_room: ClassVar[int | None] = 48 * 2**20
     _learnt_before_solving: ClassVar[set] = {
         *("n_clusters_", "evidence_", "evidence_reason_", "candidates_"),
         *("stability_curve_", "component_views_"),
