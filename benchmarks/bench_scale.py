@@ -5,6 +5,7 @@ python benchmarks/bench_scale.py in-memory     beside MiniBatchKMeans and imml
 python benchmarks/bench_scale.py dask          against memory; bytes, weak scaling
 python benchmarks/bench_scale.py stages        what a sample costs where, one thread
 python benchmarks/bench_scale.py folder        digests and fsync as shares of a fit
+python benchmarks/bench_scale.py memory        peaks by budget, threads, Dask's limits
 
 Every measurement has a process of its own. Data and finished measurements stay in
 --folder: a second call goes on where the first one stopped.
@@ -18,6 +19,7 @@ import scale_imml
 from common import exponent, table
 from scale_dask import bench_dask
 from scale_folder import bench_folder
+from scale_memory import bench_memory
 from scale_run import ROW_BYTES, Bench, fastest, filled, mib, one_round, score_cells
 from scale_stages import bench_stages
 
@@ -111,6 +113,7 @@ PARTS = {
     "dask": bench_dask,
     "stages": bench_stages,
     "folder": bench_folder,
+    "memory": bench_memory,
 }
 
 

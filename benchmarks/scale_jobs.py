@@ -19,6 +19,8 @@ from imml_fit import timed
 from scale_data import CLUSTERS, WIDTHS, as_zarr, load_files
 
 BLOCK_ROWS = 32_768
+WARM = ("imvc.methods.rise", "imvc.methods.bridge")
+WARM += ("imvc.scale._dask_runner", "dask.array")
 
 
 def scores(place, labels):
@@ -60,12 +62,12 @@ def floor(place, n_anchors=100, threads=2):
     return timed(run)[0]
 
 
-def estimator(method, **options):
+def estimator(method, n_jobs=2, **options):
     """RISE or AnchorBridge by its short name."""
     from imvc import RISE, AnchorBridge
 
     cls = {"rise": RISE, "bridge": AnchorBridge}[method]
-    return cls(CLUSTERS, random_state=0, n_jobs=2, **options)
+    return cls(CLUSTERS, random_state=0, n_jobs=n_jobs, **options)
 
 
 def inputs(place, mmap_mode):
@@ -98,6 +100,16 @@ def written(work):
     return {"written": sum(map(sum, sizes.values())), "saved": max(sizes[".state"])}
 
 
+def imports(place):
+    """Python and all that a fit loads, without a fit."""
+
+    def load():
+        for module in ("imvc.methods.rise", "imvc.methods.bridge", "scipy.stats"):
+            import_module(module)
+
+    return timed(load)[0]
+
+
 def minibatch(place):
     """MiniBatchKMeans of scikit-learn on the mean-imputed concatenation."""
     from sklearn.cluster import MiniBatchKMeans
@@ -117,7 +129,7 @@ def minibatch(place):
     return found | scores(place, labels)
 
 
-def dask(place, method, workers, form="npy"):
+def dask(place, method, workers, form="npy", limit="auto", trim=2**27):
     """A fit on single-thread Dask workers, watched from its start to its end.
 
     As a LocalCluster, but the scheduler too has a process of its own, so that what
@@ -135,21 +147,16 @@ def dask(place, method, workers, form="npy"):
     shutil.rmtree(work, ignore_errors=True)
     # As docs/cluster.md says: by default workers give memory back at once, and every
     # larger temporary array is paged in anew.
-    os.environ["MALLOC_TRIM_THRESHOLD_"] = str(2**27)
+    os.environ["MALLOC_TRIM_THRESHOLD_"] = str(trim)
     cluster = SubprocessCluster(
         n_workers=workers,
         threads_per_worker=1,
         dashboard_address=None,
-        worker_kwargs={"local_directory": str(place)},
+        worker_kwargs={"local_directory": str(place), "memory_limit": limit},
     )
     with cluster, Client(cluster) as client:
         client.wait_for_workers(workers)
-        for module in (
-            "imvc.methods.rise",
-            "imvc.methods.bridge",
-            "imvc.scale._dask_runner",
-            "dask.array",
-        ):
+        for module in WARM if limit == "auto" else ():
             import_module(module)  # importing is not what is measured
             client.run(import_module, module)
             client.run_on_scheduler(import_module, module)
@@ -163,7 +170,13 @@ def dask(place, method, workers, form="npy"):
     return found
 
 
-JOBS = {"floor": floor, "fit": fit, "minibatch": minibatch, "dask": dask}
+JOBS = {
+    "floor": floor,
+    "imports": imports,
+    "fit": fit,
+    "minibatch": minibatch,
+    "dask": dask,
+}
 
 
 def main():

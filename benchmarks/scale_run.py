@@ -82,6 +82,8 @@ def reason(errors):
     """The exception in what a process wrote to standard error."""
     lines = [x for x in errors.splitlines() if re.match(r"[\w.]+(Error|Exception)", x)]
     last = lines[-1] if lines else ""
+    if least := re.search(r"MemoryError.*(at least \d+ MB)", last):
+        return f"refused: needs {least[1]}"
     return "out of memory" if "MemoryError" in last else last[:120]
 
 

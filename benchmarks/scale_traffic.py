@@ -87,11 +87,13 @@ class Watch:
     def read(self):
         """Traffic [received, sent] and CPU by process, worker peaks, tasks by kind."""
         now, tasks = self._counters(), self._client.run_on_scheduler(_task_kinds)
+        peaks = sorted(self._client.run(status, "VmHWM").values())
         since = {x: [b - a for a, b in zip(self._before[x], now[x])] for x in now}
         return {
             "traffic": {x: own[:2] for x, own in since.items()},
             "cpu": sum(own[2] for own in since.values()),
-            "peak": max(self._client.run(status, "VmHWM").values()),
+            "peak": peaks[-1],
+            "peaks": peaks,
             "tasks": tasks,
         }
 
