@@ -312,14 +312,14 @@ def test_the_budget_sets_the_size_of_blocks(tmp_path):
     source = open_source([path], memory_budget="6MiB")
     made = 256  # bytes of what is made of a sample
     block_bytes = np.diff(source.starts).max() * (8 * 4 + made)
-    assert 6 * 2**20 / 16 < block_bytes <= 6 * 2**20 / 12
+    assert 6 * 2**20 / 12 < block_bytes <= 6 * 2**20 / 8
 
 
 def test_a_budget_that_holds_no_block_is_refused_with_the_least_that_does(tmp_path):
     path = save_npy(tmp_path / "x.npy", np.zeros((1000, 500)))
-    with pytest.raises(ValueError, match=r"memory_budget='1MiB' .* at least '12MiB'"):
+    with pytest.raises(ValueError, match=r"memory_budget='1MiB' .* at least '8MiB'"):
         open_source([path], memory_budget="1MiB")
-    assert open_source([path], memory_budget="12MiB").n_blocks > 1
+    assert open_source([path], memory_budget="8MiB").n_blocks > 1
 
 
 @pytest.mark.parametrize(

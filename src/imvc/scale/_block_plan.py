@@ -11,7 +11,7 @@ _DEFAULT_BYTES = 64 * 2**20
 _FEWEST_ROWS = 256  # of a block: below, a pass is all overhead
 # Each of two threads holds a block, copies of parts of it and what is made of it, and
 # one result more waits.
-_BUDGET_SHARE = 12
+_BUDGET_SHARE = 8
 MADE_BYTES = 256  # made of a sample per view that it has: neighbours, weights, results
 _FINE = 64  # chunks this many times smaller than a block need no alignment
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -26,7 +26,7 @@ def block_rows(row_bytes, n_views, memory_budget=None):
     """Most samples of a block, each of so many bytes over all of its views.
 
     `memory_budget` is that of two threads; a block, with what is made of it, holds
-    about a twelfth of it.
+    about an eighth of it.
     """
     if memory_budget is None:
         share = max(_DEFAULT_BYTES, _FEWEST_ROWS * row_bytes)

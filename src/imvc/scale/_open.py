@@ -53,7 +53,7 @@ def open_source(
         Shape (n_samples, n_views), False where a sample is missing in a view. Rows of
         samples that are missing are then never looked at.
     memory_budget : int or str, optional
-        Memory of two threads, like ``"1GiB"``; a block holds about a twelfth of it.
+        Memory of two threads, like ``"1GiB"``; a block holds about an eighth of it.
         By default blocks hold at most 65 536 samples and 64 MB.
     work_dir : path-like, optional
         Where views are rewritten that cannot be read by blocks as they are: blocks of
