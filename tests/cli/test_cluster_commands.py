@@ -489,8 +489,9 @@ def test_a_signal_gives_its_code_and_leaves_nothing_half_written(study, number, 
         [*command, "-k", "3", "--refits", "100000"],
         stderr=subprocess.PIPE,
         text=True,
-        # A shell's background jobs ignore Ctrl-C, and so would what they start.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        # A shell's background jobs ignore Ctrl-C, those of nohup SIGHUP, and so would
+        # what they start.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     try:
         # Refits are fits: it is fitting, again and again.
