@@ -71,6 +71,16 @@ def test_a_command_that_never_ends_is_killed():
     assert run_guarded(python(code), 0.5, GIB)[0] == "time"
 
 
+@on_linux
+def test_a_command_ends_even_if_the_process_that_started_it_was_killed():
+    code = (
+        "from resource import RLIM_INFINITY, RLIMIT_CPU, getrlimit\n"
+        "while getrlimit(RLIMIT_CPU)[0] == RLIM_INFINITY: pass\n"
+        "print('done')"
+    )
+    assert run_guarded(python(code), 20, GIB)[0] == "done"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs the signals of Unix")
 def test_a_crash_is_told_with_its_signal():
     code = "import os, signal; print('done'); os.kill(os.getpid(), signal.SIGSEGV)"

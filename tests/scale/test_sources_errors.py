@@ -196,6 +196,16 @@ def test_a_missing_file_is_named_with_its_view(tmp_path, name):
         open_source({"genes": tmp_path / name})
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize("name", ["x.npy", "x.h5ad", "x.parquet"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(
+        ValueError, match=rf"'a': .*{name}' is not a regular file; save"
+    ):
+        open_source({"a": str(tmp_path / name)})
+
+
 def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "x.csv").write_text("1,2")
     with pytest.raises(ValueError, match=r"x.csv' cannot be read by blocks; pass a"):

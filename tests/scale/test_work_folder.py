@@ -312,6 +312,33 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path, below):
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize(
+    ("name", "put", "kind"),
+    [
+        ("survey.state", os.mkdir, "a folder"),
+        ("graph/000001.block", os.mkdir, "a folder"),
+        ("plan.json", os.mkdir, "a folder"),
+        ("labels.npy", lambda path: os.symlink("lost", path), "neither a file nor"),
+        ("seeds.state", lambda path: os.mkfifo(path), "neither a file nor a folder"),
+        ("graph", lambda path: path.write_text("mine"), "a file"),
+    ],
+)
+def test_what_no_run_puts_there_is_named_and_stays(folders, tmp_path, name, put, kind):
+    labels, by_kind = folders["rise"]
+    work = tmp_path / "work"
+    shutil.copytree(by_kind["finished"], work)
+    strange = work / name
+    shutil.rmtree(strange) if strange.is_dir() else strange.unlink()
+    put(strange)
+    with pytest.raises(FileExistsError, match=f"{name} is {kind}.*; remove it, then"):
+        fit("rise", work)
+    assert os.path.lexists(strange)
+    if name != "plan.json":
+        strange.rmdir() if strange.is_dir() else strange.unlink()
+        np.testing.assert_array_equal(fit_and_hear("rise", work)[0], labels)
+
+
 NO_ROOM = "free some space there, or write to another disk"
 
 

@@ -25,6 +25,7 @@ Not guarded, since nothing of the kind was seen among thousands of damaged files
 """
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -160,7 +161,7 @@ def run_guarded(
         env=_environment(),
     )
     with process:
-        _limit_memory(process.pid, n_bytes)
+        _limit(process.pid, seconds, n_bytes)
         try:
             output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -253,16 +254,19 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _limit_memory(pid: int, n_bytes: int) -> None:
+def _limit(pid: int, seconds: float, n_bytes: int) -> None:
     """Limit the addresses of a process, and spare the disk its memory if it crashes.
 
+    Its time on all processors is limited too: nobody else ends it if we are killed.
     From outside, since code between fork and exec may deadlock where there are threads.
     """
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
         limit = n_bytes + _RESERVED
+        busy = math.ceil(seconds * (os.cpu_count() or 1)) + 1
         resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
+        resource.prlimit(pid, resource.RLIMIT_CPU, (busy, busy))
         resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
 
 

@@ -250,10 +250,11 @@ def local_path(path: str | os.PathLike) -> str | None:
 
 
 def must_exist(path: str | os.PathLike, name: str) -> None:
-    """Refuse paths that lead nowhere."""
+    """Refuse paths that lead nowhere, or to what can be read only once."""
     local = local_path(path)
-    if local is not None and not os.path.exists(local):
-        raise FileNotFoundError(
-            f"view {name!r}: the file {os.fspath(path)!r} does not exist; check the "
-            "path."
-        )
+    if local is None or os.path.isfile(local) or os.path.isdir(local):
+        return
+    file = f"view {name!r}: the file {os.fspath(path)!r}"
+    if os.path.exists(local):
+        raise ValueError(f"{file} is not a regular file; save its content first.")
+    raise FileNotFoundError(f"{file} does not exist; check the path.")

@@ -6,6 +6,7 @@ those before them and on nothing else, so what is made again is what was there.
 """
 
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -22,6 +23,8 @@ from imvc.scale._block_files import BlockFiles, RowFile
 from imvc.scale._checked_files import DamagedFile, load_state, save_state
 
 _PLAN, LOCK = "plan.json", ".lock"
+_ENDINGS = {".state", ".block", ".npy", ".reached", ".partial"}  # of files of a run
+_NAMES = {_PLAN, LOCK, "complete"}
 _SAVE_SECONDS = 10  # of work that a killed pass may lose
 
 
@@ -238,6 +241,29 @@ def check_work_dir(path):
         raise type(error)(
             f"work_dir={str(path)!r} (--work-dir) cannot be used: {error}"
         ) from error
+    _check_kinds(Path(path))
+
+
+def _check_kinds(path):
+    """Refuse what is no file where a run has one, or no folder.
+
+    It may be somebody's, so it is not removed; and a pipe would be waited for.
+    """
+    ours = any(os.path.lexists(path / own) for own in (_PLAN, ".views"))
+    for found in sorted(path.rglob("*")) if ours else ():
+        is_file, is_folder = found.is_file(), found.is_dir()
+        wants_file = found.suffix in _ENDINGS or found.name in _NAMES
+        wants_folder = found.parent == path and not (wants_file or found.suffix)
+        if (is_file and not wants_folder) or (is_folder and not wants_file):
+            continue
+        if not os.path.lexists(found):  # another run is at work, and is refused later
+            continue
+        other = "a folder" if is_folder else "neither a file nor a folder"
+        kind = "a file" if is_file else other
+        raise FileExistsError(
+            f"work_dir={str(path)!r} (--work-dir) cannot be used: {found} is {kind}, "
+            f"which no run puts there; remove it, then run the same command again."
+        )
 
 
 def read_plan(folder):

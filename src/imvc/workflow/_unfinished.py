@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from imvc.io._file_stamps import changed_files
-from imvc.scale import BlockError, BlockSource, DamagedPlan, data_plan, read_plan
+from imvc.scale import (
+    BlockError,
+    BlockSource,
+    DamagedPlan,
+    check_work_dir,
+    data_plan,
+    read_plan,
+)
 from imvc.workflow._stages import Stages
 
 WORK_FOLDER = ".imvc-work"  # in the folder of the results
@@ -29,6 +36,7 @@ class UnfinishedRun:
     def __init__(
         self, path: Path, *, own: bool = False, overwrite: bool = False
     ) -> None:
+        check_work_dir(path)
         self.path = path
         # What we find empty or make is ours as long as nothing is finished.
         self._found_empty = not path.is_dir() or not any(path.iterdir())
