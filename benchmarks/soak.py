@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
+from imvc._machine import give_back_memory
 from soak_jobs import DASK, LOCAL, write_data
 from soak_summary import problems, report
 
@@ -124,6 +125,7 @@ class Soak:
         # Counted before: what waits for the collector holds its handle until then.
         uncollected = self._files(), psutil.Process().num_fds()
         gc.collect()
+        give_back_memory()  # what the allocator keeps for later is no leak
         if self._client is not None:
             tidy_workers(self._client)
         if (pids := self._processes()) != self._pids:
@@ -171,11 +173,11 @@ def start_cluster(stack, folder):
 
 
 def tidy_workers(client):
-    """Collect garbage there too; empty a cache of 100 000 task names everywhere."""
+    """The same there; empty a cache of 100 000 task names everywhere."""
     from dask.utils import key_split
 
     key_split.cache_clear()
-    for function in (key_split.cache_clear, gc.collect):
+    for function in (key_split.cache_clear, gc.collect, give_back_memory):
         client.run(function)
 
 
