@@ -178,6 +178,13 @@ def test_a_folder_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
             check(tmp_path / "new")
 
 
+def test_a_folder_behind_a_link_that_leads_nowhere_is_refused(tmp_path):
+    (tmp_path / "link").symlink_to("lost")
+    for path in (tmp_path / "link", tmp_path / "link" / "a"):
+        with pytest.raises(NotADirectoryError, match="link is a link that leads now"):
+            check_folder(path)
+
+
 def test_a_folder_below_a_file_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     check_folder(tmp_path)

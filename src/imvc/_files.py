@@ -97,7 +97,9 @@ def check_parent(path):
 def check_folder(path):
     """Refuse a path where there is no folder and none can be made."""
     path = Path(path)
-    there = next(folder for folder in (path, *path.parents) if folder.exists())
+    there = next(own for own in (path, *path.parents) if os.path.lexists(own))
+    if not there.exists():
+        raise NotADirectoryError(f"{there} is a link that leads nowhere; mend it.")
     if not there.is_dir():
         raise NotADirectoryError(f"{there} is a file; give a folder to write to.")
     if not os.access(there, os.W_OK | os.X_OK):

@@ -349,14 +349,34 @@ def test_a_folder_for_the_work_that_found_no_room_is_named_itself(
 
 def test_a_folder_of_somebody_elses_work_is_refused(arrays, tmp_path):
     run(arrays, tmp_path / "out", work_dir=tmp_path / "work")
+    said = []
     with pytest.raises(ValueError, match="holds a run that differs in n_clusters"):
         run(
             *(arrays, tmp_path / "again"),
             n_clusters=4,
             work_dir=tmp_path / "work",
             overwrite=True,
+            progress=lambda state: said.append(str(state.message)),
         )
     assert (tmp_path / "work" / "labels.npy").exists()
+    assert not any("the same command goes on" in text for text in said)
+
+
+def test_a_folder_of_other_files_stays_as_it_was(tmp_path):
+    write_parquet(tmp_path)
+    files = BlockFiles([tmp_path / "a", tmp_path / "b.parquet"], id_columns="patient")
+    work = tmp_path / "mine"
+    work.mkdir()
+    (work / "thesis.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"not empty \('thesis.txt' is in it\) and no"):
+        run(files, tmp_path / "out", work_dir=work)
+    assert [file.name for file in work.iterdir()] == ["thesis.txt"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_and_unfinished_work_may_share_a_folder(arrays, tmp_path):
+    run(arrays, tmp_path / "out", work_dir=tmp_path / "out")
+    assert (tmp_path / "out" / "run.json").exists()
 
 
 @pytest.mark.parametrize("method", METHODS)

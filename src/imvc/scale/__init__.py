@@ -6,7 +6,13 @@ from imvc.io._write_rows import save_rows
 from imvc.scale._block_plan import parse_bytes
 from imvc.scale._elsewhere import block_budget, data_plan
 from imvc.scale._filled_source import CellFill, fill_source
-from imvc.scale._folder import DamagedPlan, RunFolder, check_work_dir, read_plan
+from imvc.scale._folder import (
+    DamagedPlan,
+    RefusedFolder,
+    RunFolder,
+    check_work_dir,
+    read_plan,
+)
 from imvc.scale._given_blocks import Blocks
 from imvc.scale._open import open_source
 from imvc.scale._progress import BlockProgress
@@ -45,6 +51,7 @@ __all__ = [
     "KeptRows",
     "ObservedRows",
     "ParquetRows",
+    "RefusedFolder",
     "RowArray",
     "RunFolder",
     "Runner",

@@ -229,7 +229,11 @@ class Reached:
         self._file.unlink(missing_ok=True)
 
 
-class DamagedPlan(ValueError):
+class RefusedFolder(ValueError):
+    """This run cannot have the folder, or not now."""
+
+
+class DamagedPlan(RefusedFolder):
     """Nothing tells what the files of a folder are of."""
 
 
@@ -241,7 +245,20 @@ def check_work_dir(path):
         raise type(error)(
             f"work_dir={str(path)!r} (--work-dir) cannot be used: {error}"
         ) from error
+    _check_ours(Path(path))
     _check_kinds(Path(path))
+
+
+def _check_ours(path):
+    """Refuse a folder with files that are of no run."""
+    if not path.is_dir() or os.path.lexists(path / _PLAN):
+        return
+    others = sorted(p.name for p in path.iterdir() if not p.name.startswith("."))
+    if others:
+        raise RefusedFolder(
+            f"work_dir={str(path)!r} is not empty ({others[0]!r} is in it) and no "
+            f"run of imvc; give a new or empty folder."
+        )
 
 
 def _check_kinds(path):
@@ -253,7 +270,9 @@ def _check_kinds(path):
     for found in sorted(path.rglob("*")) if ours else ():
         is_file, is_folder = found.is_file(), found.is_dir()
         wants_file = found.suffix in _ENDINGS or found.name in _NAMES
-        wants_folder = found.parent == path and not (wants_file or found.suffix)
+        wants_folder = found.parent == path and (
+            found.name == ".views" or not ("." in found.name or wants_file)
+        )
         if (is_file and not wants_folder) or (is_folder and not wants_file):
             continue
         if not os.path.lexists(found):  # another run is at work, and is refused later
@@ -308,18 +327,12 @@ def _finished_stages(folder, plan):
         differ = sorted(k for k in {*plan, *there} if plan.get(k) != there.get(k))
         if differ:
             _name_changed_files(folder, differ, there, plan)
-            raise ValueError(
+            raise RefusedFolder(
                 f"work_dir={str(folder)!r} holds a run that differs in "
                 f"{', '.join(differ)}; give an empty folder, or the same data and "
                 f"parameters to go on with that run."
             )
         return finished
-    others = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
-    if others:
-        raise ValueError(
-            f"work_dir={str(folder)!r} is not empty ({others[0]!r} is in it) and no "
-            f"run of imvc; give a new or empty folder."
-        )
     return None
 
 
@@ -327,7 +340,7 @@ def _name_changed_files(folder, differ, there, plan):
     """Say which files changed since the run was begun, if nothing else differs."""
     changed = changed_files(there.get("data"), plan.get("data"))
     if changed and set(differ) <= {"data", "blocks"}:
-        raise ValueError(
+        raise RefusedFolder(
             f"work_dir={str(folder)!r} was begun with another {', '.join(changed)}; "
             f"give an empty folder, or put the old file back."
         )
@@ -345,7 +358,7 @@ def _lock(folder):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise ValueError(
+        raise RefusedFolder(
             f"work_dir={str(folder)!r} is in use by another run; wait for it or give "
             f"another folder."
         ) from error

@@ -12,6 +12,7 @@ from imvc.scale import (
     BlockError,
     BlockSource,
     DamagedPlan,
+    RefusedFolder,
     check_work_dir,
     data_plan,
     read_plan,
@@ -105,8 +106,8 @@ class UnfinishedRun:
         """Say on an error that finished stages are kept; leave nothing if none are."""
         try:
             yield
-        except DamagedPlan:
-            raise  # nothing goes on from there
+        except RefusedFolder:
+            raise  # this run does not go on from there
         except BaseException as error:
             blocks = next(self.path.glob("*/*.block"), None)
             if not self.finished() and blocks is None:
