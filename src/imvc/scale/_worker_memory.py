@@ -12,6 +12,8 @@ LEAST_ROOM = 24 * 2**20  # of a worker beside Python: the scratch of a task
 _MOST_BUDGET = 768 * 2**20  # that of blocks of 64 MB: larger ones are no faster
 _PAUSE = 0.8  # Dask's own share of the limit at which a worker takes no more tasks
 _PATIENCE = 15.0  # seconds between two looks at workers that hand in nothing
+_ROOM_SHARE = 2 / 3  # of the room for blocks: who comes to its end is paused
+_AT_WORK = ("executing", "fetch", "flight")  # states of tasks that go on
 KEY = "worker_budget"  # in the plan of a run
 
 
@@ -57,7 +59,8 @@ def block_budget_of_workers(
             budgets.append(share_of_threads(given, worker.threads))
         if worker.limit:
             _check_room(worker, least_room)
-            budgets.append(share_of_threads(worker.room, worker.threads))
+            share = share_of_threads(worker.room, worker.threads)
+            budgets.append(int(_ROOM_SHARE * share))
     if len(budgets) == 1:
         return given
     known = _remembered(work_dir)
@@ -110,10 +113,10 @@ def _check_room(worker, least_room):
 
 
 def gather_or_refuse(client, futures):
-    """Results of futures; a MemoryError once all workers are paused for good.
+    """Results of futures; a MemoryError once workers are paused for good.
 
     Dask pauses a worker that comes near its memory limit until its memory shrinks. If
-    none goes on by itself, nobody would ever hear of it.
+    it keeps its tasks and none goes on, nobody would ever hear of it.
     """
     from distributed import wait
 
@@ -133,12 +136,12 @@ def gather_or_refuse(client, futures):
 
 
 def _idle_if_paused(client):
-    """Counts of tasks by worker, if all are paused with none at work; else None."""
+    """Counts of tasks by worker, if some are paused and none is at work; else None."""
     workers = client.scheduler_info()["workers"]
     counts = {own: dict(x["metrics"]["task_counts"]) for own, x in workers.items()}
-    idle = not any(x.get("executing") for x in counts.values())
-    paused = all(x["status"] == "paused" for x in workers.values())
-    return counts if workers and paused and idle else None
+    idle = not any(own.get(x) for own in counts.values() for x in _AT_WORK)
+    paused = any(x["status"] == "paused" for x in workers.values())
+    return counts if paused and idle else None
 
 
 def _refuse_paused(client):
@@ -146,9 +149,9 @@ def _refuse_paused(client):
     limit = min(x["memory_limit"] or 0 for x in workers)
     held = max(x["metrics"]["memory"] for x in workers)
     raise MemoryError(
-        f"all workers are paused by Dask, since they are near their memory limit of "
-        f"{limit / 1e6:.0f} MB (up to {held / 1e6:.0f} MB are taken), and none of them "
-        f"goes on; start workers with more memory (--memory-limit) or fewer threads, "
+        f"workers are paused by Dask, since they are near their memory limit of "
+        f"{limit / 1e6:.0f} MB (up to {held / 1e6:.0f} MB are taken), and nothing goes "
+        f"on; start workers with more memory (--memory-limit) or fewer threads, "
         f"or pass a smaller memory_budget or, of Dask arrays, smaller chunks."
     )
 
