@@ -11,6 +11,7 @@ if labels changed, a job failed, handles or files grew, or memory surely grows.
 """
 
 import argparse
+import ctypes
 import faulthandler
 import gc
 import hashlib
@@ -130,8 +131,12 @@ class Soak:
             tidy_workers(self._client)
         if (pids := self._processes()) != self._pids:
             raise RuntimeError(f"processes were {self._pids} and are {pids}")
+        in_use = [allocated()]
+        if self._client is not None:
+            in_use += self._client.run(allocated).values()
+        found = {x: measure(psutil.Process(p), dict(in_use)) for x, p in pids.items()}
         return {
-            "processes": {x: measure(psutil.Process(pid)) for x, pid in pids.items()},
+            "processes": found,
             "children": len(psutil.Process().children(recursive=True)),
             "temporary": self._files(),
             "uncollected": uncollected,
@@ -181,10 +186,35 @@ def tidy_workers(client):
         client.run(function)
 
 
-def measure(process):
+class AllocatorState(ctypes.Structure):
+    """What glibc's mallinfo2 tells."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks "
+        "fordblks keepcost".split()
+    ]
+
+
+def allocated():
+    """``(process, MB that are allocated in it)``: what is in use, however scattered.
+
+    NaN where the allocator is not that of glibc 2.33 or later.
+    """
+    try:
+        tell = ctypes.CDLL("libc.so.6").mallinfo2
+    except (OSError, AttributeError):
+        return os.getpid(), float("nan")
+    tell.restype = AllocatorState
+    state = tell()
+    return os.getpid(), (state.uordblks + state.hblkhd) / 1e6
+
+
+def measure(process, in_use):
     """MB of a process, its handles and threads."""
     memory = process.memory_full_info()
     return {
+        "allocated": in_use[process.pid],
         "rss": memory.rss / 1e6,
         "uss": memory.uss / 1e6,
         "handles": process.num_fds(),

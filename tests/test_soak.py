@@ -96,6 +96,7 @@ def records(memory, handles=9, labels="a", failures=()):
             "at": 2.0 * i,
             "processes": {
                 "process": {
+                    "allocated": float(memory[i]),
                     "rss": float(memory[i]),
                     "uss": float(memory[i]),
                     "handles": int(handles[i]),
@@ -135,7 +136,7 @@ def test_memory_that_wanders_is_no_problem_and_memory_that_grows_is_one(rng):
     memory = wandering(1000, rng)
     assert problems(records(memory)) == []
     found = problems(records(memory + 0.03 * np.arange(1000)))
-    assert [x.split(" grows")[0] for x in found] == ["rss of process", "uss of process"]
+    assert [x.split(" grows")[0] for x in found] == ["memory of process"]
 
 
 def test_the_warm_up_does_not_count():
