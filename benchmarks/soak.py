@@ -33,6 +33,8 @@ from soak_jobs import DASK, LOCAL, write_data
 from soak_summary import problems, report
 
 LONGEST_ROUND = 900  # seconds; what hangs is broken off, with a traceback
+MALLINFO = ("arena", "ordblks", "smblks", "hblks", "hblkhd")  # of <malloc.h>
+MALLINFO += ("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
 # Dask keeps histories for its dashboard that fill up for an hour, and an account of
 # every computation (a span) that it never drops: both would be taken for leaks of ours.
 SHORT_HISTORY = {
@@ -186,16 +188,6 @@ def tidy_workers(client):
         client.run(function)
 
 
-class AllocatorState(ctypes.Structure):
-    """What glibc's mallinfo2 tells."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks "
-        "fordblks keepcost".split()
-    ]
-
-
 def allocated():
     """``(process, MB that are allocated in it)``: what is in use, however scattered.
 
@@ -205,7 +197,9 @@ def allocated():
         tell = ctypes.CDLL("libc.so.6").mallinfo2
     except (OSError, AttributeError):
         return os.getpid(), float("nan")
-    tell.restype = AllocatorState
+    fields = [(name, ctypes.c_size_t) for name in MALLINFO]
+    # Made here, since such a class cannot be sent to workers.
+    tell.restype = type("State", (ctypes.Structure,), {"_fields_": fields})
     state = tell()
     return os.getpid(), (state.uordblks + state.hblkhd) / 1e6
 
