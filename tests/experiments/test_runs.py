@@ -8,13 +8,20 @@ import sys
 import time
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from imvc import RISE
-from imvc.datasets import load_dataset, random_mask
+from imvc.datasets import (
+    list_protocols,
+    load_dataset,
+    missing_shares,
+    protocol_mask,
+    random_mask,
+)
 from imvc.experiments import (
     RecordStore,
     RunSpec,
@@ -24,7 +31,7 @@ from imvc.experiments import (
     run_group,
     run_plan,
 )
-from imvc.experiments._run_group import shuffled_data
+from imvc.experiments._run_group import prepared_data
 from imvc.metrics import score_all
 
 HERE = Path(__file__).parent
@@ -49,6 +56,7 @@ def test_a_run_records_scores_times_objective_and_machine(do):
     for record in do("dummy_methods:Dummy"):
         assert record.ok
         assert record.scores["acc"] > 0
+        assert 0 <= record.seconds["processor"]
         assert record.seconds["total"] >= 0
         assert record.objective == (3.0, 2.0, 1.0)
         assert record.shape["n_samples"] == 60
@@ -109,7 +117,7 @@ def test_a_run_over_its_memory_is_stopped_and_recorded(tmp_path, home, write_sui
 
 def test_masks_are_those_of_random_mask_and_samples_move_together(home):
     data = load_dataset("planted", home)
-    shuffled = shuffled_data(data, 0.5, mask_seed=3)
+    shuffled = prepared_data(data, RunSpec("planted", "rise", {}, 0.5, 3, 0))
     mask = random_mask(60, 3, 0.5, random_state=3)
     order = [
         int(np.flatnonzero((data.Xs[0] == row).all(axis=1))[0])
@@ -120,6 +128,50 @@ def test_masks_are_those_of_random_mask_and_samples_move_together(home):
     np.testing.assert_array_equal(shuffled.mask, mask[order])
     np.testing.assert_array_equal(shuffled.y, data.y[order])
     np.testing.assert_array_equal(shuffled.Xs[2], data.Xs[2][order])
+
+
+@pytest.mark.parametrize("protocol", list_protocols(), ids=lambda p: p.name)
+def test_a_record_states_what_was_really_missing(home, protocol):
+    data = load_dataset("planted", home)
+    spec = RunSpec("planted", "impute-kmeans", {}, 0.5, 3, 0, protocol.name)
+    (record,) = run_group([spec], data)
+    mask = protocol_mask(data, protocol.name, 0.5, random_state=3)
+    missing, complete = missing_shares(mask)
+    assert record.missing_share == pytest.approx(missing)
+    assert record.complete_share == pytest.approx(complete)
+    assert record.shape["shuffle_seed"] == 3
+
+
+def test_rows_can_be_sorted_by_class(home):
+    data = load_dataset("planted", home)
+    spec = RunSpec("planted", "rise", {}, 0.5, 3, 0)
+    shuffled = prepared_data(data, spec)
+    by_class = prepared_data(data, replace(spec, row_order="by-class"))
+    assert (np.diff(by_class.y) >= 0).all()
+    order = np.argsort(shuffled.y, kind="stable")
+    np.testing.assert_array_equal(by_class.mask, shuffled.mask[order])
+    np.testing.assert_array_equal(by_class.Xs[1], shuffled.Xs[1][order])
+
+
+def test_after_enough_timeouts_the_rest_is_recorded_untried(
+    tmp_path, home, write_suite
+):
+    trace = tmp_path / "trace"
+    parameters = f'{{ pause = 30.0, trace = "{trace}" }}'
+    changes = [
+        ("level = [1, 2, 3]", "level = [1]"),
+        ("rates =", "give_up_after = 1\nrates ="),
+    ]
+    suite = load_suite(write_suite(parameters=parameters, changes=changes))
+    plan = plan_suite(suite, data_home=home)
+    with RecordStore(tmp_path / "r.sqlite") as store:
+        run_plan(plan, store, data_home=home, time_limit=0.3, threads=1)
+        records = store.records()
+    tried = [r for r in records if not r.reason.startswith("not tried")]
+    assert len(records) == 8
+    assert {r.status for r in records} == {"timeout"}
+    assert len(tried) == 2  # one of each setting
+    assert len(trace.read_text().splitlines()) == 2
 
 
 def test_a_group_of_rise_runs_scores_as_single_fits_do(home):
@@ -137,7 +189,7 @@ def test_a_group_of_rise_runs_scores_as_single_fits_do(home):
         for d in (3, 4)
     ]
     records = run_group(group, data)
-    shuffled = shuffled_data(data, 0.5, 1)
+    shuffled = prepared_data(data, group[0])
     for spec, record in zip(group, records):
         model = RISE(3, random_state=7, n_jobs=1, **spec.parameters)
         with warnings.catch_warnings():

@@ -47,6 +47,15 @@ def test_a_copied_suite_reads_like_the_packaged_one(tmp_path):
         ('["missing-rate"]', '["pie"]', "figures = 'pie': unknown; there are: anchors"),
         ("[quick]", "[quick]\ntime_limit = 0", "time_limit = 0: must be a positive"),
         ('title = "small"', "title = 1", "title = 1: must be a text in quotes"),
+        ("[quick]", '[quick]\nprotocols = ["half"]', "protocols = 'half': unknown; "),
+        ("[quick]", "[quick]\nprotocols = 3", "quick.protocols = 3: write a list of"),
+        (
+            "[quick]",
+            "[quick]\nprotocols = { single-view = [0.7] }",
+            r"protocols.single-view = \[0.7\]: must be a list of rates of \[0.1, 0.5\]",
+        ),
+        ("[quick]", '[quick]\nrow_orders = ["up"]', "row_orders = 'up': unknown; "),
+        ("[quick]", "[quick]\ngive_up_after = 0", "must be a number of runs >= 1"),
         ("[full]", "[full", "small.toml is not valid TOML: "),
         pytest.param(
             "seeds = [0, 1]",

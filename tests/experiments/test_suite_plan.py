@@ -1,6 +1,17 @@
 """From suites to runs: settings, keys, groups."""
 
-from imvc.experiments import MethodSpec, RunSpec, group_runs, load_suite, plan_suite
+from dataclasses import replace
+
+import numpy as np
+
+from imvc.experiments import (
+    MethodSpec,
+    RunSpec,
+    group_runs,
+    list_suites,
+    load_suite,
+    plan_suite,
+)
 from imvc.experiments._suite_plan import settings
 
 
@@ -13,10 +24,12 @@ def test_keys_do_not_change_between_versions():
 def test_keys_differ_in_every_field():
     base = {"dataset": "a", "method": "rise", "parameters": {"beta": 1}}
     base |= {"rate": 0.1, "mask_seed": 0, "seed": 0}
+    base |= {"protocol": "paired-share", "row_order": "shuffled"}
     other = {"dataset": "b", "method": "daimc", "parameters": {"beta": 2}}
     other |= {"rate": 0.2, "mask_seed": 1, "seed": 1}
+    other |= {"protocol": "single-view", "row_order": "by-class"}
     keys = {RunSpec(**{**base, name: other[name]}).key for name in base}
-    assert len(keys | {RunSpec(**base).key}) == 7
+    assert len(keys | {RunSpec(**base).key}) == 9
 
 
 def test_multiples_of_the_clusters_are_worked_out_and_constraints_kept():
@@ -36,9 +49,46 @@ def test_multiples_of_the_clusters_are_worked_out_and_constraints_kept():
 
 def test_a_plan_is_the_product_of_rates_seeds_and_settings(write_suite, home):
     plan = plan_suite(load_suite(write_suite()), data_home=home)
-    assert len(plan.runs) == 2 * 1 * 2 * (1 + 3)
+    assert len(plan.runs) == 2 * 1 * 2 * (1 + 3 + 1)
     assert [run.role for run in plan.runs].count("default") == 4
-    assert len({run.spec.key for run in plan.runs}) == len(plan.runs)
+    # The defaults stand in the grid too.
+    assert len({run.spec.key for run in plan.runs}) == 2 * 1 * 2 * (1 + 3)
+
+
+def test_every_grid_of_every_suite_contains_the_defaults(home):
+    for name in list_suites():
+        suite = replace(load_suite(name), datasets=("planted",))
+        runs = plan_suite(suite, data_home=home).runs
+        for label in {run.label for run in runs if run.role == "grid"}:
+            own = [run for run in runs if run.label == label]
+            default = {run.spec.key for run in own if run.role == "default"}
+            assert default <= {run.spec.key for run in own if run.role == "grid"}
+
+
+def test_protocols_have_rates_of_their_own_and_can_be_picked(write_suite, home):
+    table = "protocols = { paired-share = [0.1, 0.5], single-view = [0.5] }"
+    changes = [("rates =", f"{table}\nrates =")]
+    suite = load_suite(write_suite(changes=changes))
+
+    def masks(**picked):
+        plan = plan_suite(suite, data_home=home, **picked)
+        return {(run.spec.protocol, run.spec.rate) for run in plan.runs}
+
+    assert masks() == {
+        ("paired-share", 0.1),
+        ("paired-share", 0.5),
+        ("single-view", 0.5),
+    }
+    assert masks(protocols=["single-view"]) == {("single-view", 0.5)}
+    assert masks(rates=[0.1]) == {("paired-share", 0.1)}
+
+
+def test_an_asterisk_is_every_set_with_two_views_and_the_digits(write_suite, home):
+    np.savez(home / "lonely.npz", X0=np.eye(4), y=[0, 0, 1, 1])
+    changes = [('datasets = ["planted"]', 'datasets = ["*"]')]
+    plan = plan_suite(load_suite(write_suite(changes=changes)), data_home=home)
+    assert sorted(plan.shapes) == ["digits", "planted"]
+    assert "one view only" in plan.absent["lonely"]
 
 
 def test_rates_and_seeds_can_be_picked(write_suite, home):
@@ -74,11 +124,11 @@ def test_runs_of_rise_share_a_group_when_only_beta_and_dimension_differ():
 
 
 def test_a_naturally_incomplete_set_is_run_once_as_it_is(write_suite, home):
-    import numpy as np
-
     content = dict(np.load(home / "planted.npz"))
     mask = np.ones((60, 3), dtype=int)
     mask[:7, 0] = 0
     np.savez(home / "planted.npz", mask=mask, **content)
     plan = plan_suite(load_suite(write_suite()), data_home=home)
-    assert {run.spec.rate for run in plan.runs} == {0.0}
+    assert {(run.spec.protocol, run.spec.rate) for run in plan.runs} == {
+        ("as-it-is", 0.0)
+    }

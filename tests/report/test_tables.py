@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,36 @@ from imvc.report import (
     suite_tables,
     time_table,
 )
+
+SHAPE = {"n_samples": 10, "n_views": 2, "n_clusters": 2, "n_incomplete": 4}
+
+
+def masked(label, acc, **changes):
+    """A run at defaults that knows its mask: 3 of 20 entries gone."""
+    made = entry(label, "default", acc)
+    spec = replace(made.record.spec, **changes)
+    record = replace(made.record, spec=spec, shape=SHAPE | {"n_missing": 3})
+    return made._replace(record=record)
+
+
+def test_tables_state_what_was_missing_beside_the_nominal_rate():
+    entries = [masked("rise", 0.5), masked("rise", 0.7, protocol="single-view")]
+    tables = {table.name: table for table in suite_tables(suite(), entries)}
+    paired = tables["mine-paired-share-acc"]
+    assert row_of(paired, "webkb", "rise")["default"] == "50.00"
+    assert row_of(tables["mine-single-view-acc"], "webkb", "rise")["default"] == "70.00"
+    told = "paired-share 0.1: 15.0 % of the entries missing, 60.0 % of the samples"
+    assert any(told in note for note in paired.notes)
+    row = row_of(tables["mine-masks"], "webkb", "single-view")
+    assert (row["missing entries"], row["complete samples"]) == ("15.0", "60.0")
+
+
+def test_the_gain_from_sorted_rows_is_a_column():
+    entries = [masked("rise", 0.5), masked("rise", 0.75, row_order="by-class")]
+    table = suite_tables(suite(tables=("order",)), entries)[0]
+    row = row_of(table, "webkb", "rise")
+    assert (row["shuffled"], row["sorted by class"]) == ("50.00", "75.00")
+    assert row["gain"] == "+25.00"
 
 
 def entry(label, role, acc, *, seed=0, rate=0.1, dataset="webkb", **parameters):

@@ -50,6 +50,12 @@ def reproduce(
     seeds: Annotated[
         str | None, typer.Option(help="Only these anchor seeds, with commas.")
     ] = None,
+    mask_seeds: Annotated[
+        str | None, typer.Option(help="Only these mask seeds, with commas.")
+    ] = None,
+    protocols: Annotated[
+        str | None, typer.Option(help="Only these mask protocols, with commas.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Also write the report to this folder."),
@@ -80,12 +86,15 @@ def reproduce(
             datasets=names(datasets),
             rates=numbers(rates, "--rates", float),
             seeds=numbers(seeds, "--seeds", int),
+            mask_seeds=numbers(mask_seeds, "--mask-seeds", int),
+            protocols=names(protocols),
         )
         for suite in suites or list_suites()
     ]
-    for name in dict.fromkeys(name for plan in plans for name in plan.absent):
+    absent = {name: why for plan in plans for name, why in plan.absent.items()}
+    for name, why in absent.items():
         lacking = [plan.suite.name for plan in plans if name in plan.absent]
-        told = f"{name} is not there, left out of {', '.join(lacking)}"
+        told = f"{name} {why}, left out of {', '.join(lacking)}"
         typer.echo(told, err=True)
     if not any(plan.runs for plan in plans):
         raise ValueError(

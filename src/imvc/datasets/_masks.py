@@ -153,6 +153,101 @@ def paired_mask(
     return mask
 
 
+def per_view_mask(
+    n_samples: int,
+    n_views: int,
+    ratio: float,
+    random_state: RandomStateLike = None,
+) -> NDArray[np.bool_]:
+    """Take the same share of samples out of every view, independently of the others.
+
+    Every view loses ``floor(ratio * n_samples)`` samples chosen at random. A sample
+    that would lose all its views keeps one of them, chosen at random, so at high ratios
+    less than ``ratio`` of the (sample, view) cells is missing.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    n_views : int
+        Number of views; at least two unless nothing is missing.
+    ratio : float
+        Share of samples that each view loses, from 0 to 1.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the draw. One seed gives nested losses over the ratios, but for the
+        views that are given back.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_samples, n_views)
+        True where a sample is observed; every row has at least one True.
+
+    Examples
+    --------
+    >>> from imvc.datasets import per_view_mask
+    >>> mask = per_view_mask(1000, 3, 0.5, random_state=0)
+    >>> (~mask).mean(axis=0).round(2).tolist()  # some samples got a view back
+    [0.45, 0.46, 0.46]
+    >>> float(mask.all(axis=1).mean().round(2))
+    0.13
+    """
+    n = check_count(n_samples, "n_samples")
+    n_views = check_count(n_views, "n_views")
+    count = n_incomplete(n, n_views, ratio)
+    rng = as_random_state(random_state)
+    mask = np.ones((n, n_views), dtype=bool)
+    for v in range(n_views):
+        mask[rng.permutation(n)[:count], v] = False
+    kept = rng.randint(n_views, size=n)
+    lost = np.flatnonzero(~mask.any(axis=1))
+    mask[lost, kept[lost]] = True
+    return mask
+
+
+def one_missing_mask(
+    n_samples: int,
+    n_views: int,
+    ratio: float,
+    random_state: RandomStateLike = None,
+) -> NDArray[np.bool_]:
+    """Let a share of the samples lack exactly one view, any of them.
+
+    ``floor(ratio * n_samples)`` samples, chosen at random, lose one view each, drawn
+    uniformly; all others are complete. ``ratio / n_views`` of the cells are missing.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples.
+    n_views : int
+        Number of views; at least two unless nothing is missing.
+    ratio : float
+        Share of samples that are incomplete, from 0 to 1.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the draw. One seed gives nested masks over the ratios.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_samples, n_views)
+        True where a sample is observed; every row has at most one False.
+
+    Examples
+    --------
+    >>> from imvc.datasets import one_missing_mask
+    >>> mask = one_missing_mask(10, 3, 0.4, random_state=0)
+    >>> sorted((~mask).sum(axis=1).tolist())
+    [0, 0, 0, 0, 0, 0, 1, 1, 1, 1]
+    """
+    n = check_count(n_samples, "n_samples")
+    n_views = check_count(n_views, "n_views")
+    count = n_incomplete(n, n_views, ratio)
+    rng = as_random_state(random_state)
+    queue, lost = rng.permutation(n), rng.randint(n_views, size=n)
+    mask = np.ones((n, n_views), dtype=bool)
+    mask[queue[:count], lost[queue[:count]]] = False
+    return mask
+
+
 def block_mask(
     n_samples: int,
     n_views: int,

@@ -1,6 +1,6 @@
 """How long the runs of a plan will take: from stored timings, else a simple model."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import inf
@@ -70,13 +70,17 @@ def estimate_plan(
         if spec.key not in done
     ]
     seconds, measured = 0.0, 0
+    too_long: Counter[tuple[str, str, str]] = Counter()
     for spec, grouped in left:
         stored = times.get((spec.method, spec.dataset, grouped))
         if stored is None:
             stored = _model(spec, plan.shapes[spec.dataset], grouped)
         else:
             measured += 1
-        seconds += min(stored, limit)
+        place = (spec.dataset, spec.method, spec.setting)
+        if too_long[place] < (plan.suite.give_up_after or inf):
+            seconds += min(stored, limit)
+        too_long[place] += stored >= limit
     total = sum(map(len, groups))
     share = measured / len(left) if left else 1.0
     return Estimate(total, total - len(left), seconds / max(1, jobs), share)

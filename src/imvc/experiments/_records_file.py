@@ -20,6 +20,7 @@ from imvc._files import no_room
 from imvc.experiments._owner import Owner
 from imvc.experiments._run_record import COLUMNS, Entry, Record, from_row, to_row
 from imvc.experiments._suite import (
+    PAIRED_SHARE,
     MethodSpec,
     PlannedRun,
     RunSpec,
@@ -28,7 +29,7 @@ from imvc.experiments._suite import (
 )
 
 APPLICATION_ID = 0x494D5643  # "IMVC"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _SCHEMA = f"""
 CREATE TABLE machines (id INTEGER PRIMARY KEY, content TEXT UNIQUE NOT NULL);
 CREATE TABLE records (key TEXT PRIMARY KEY, {", ".join(COLUMNS)});
@@ -40,7 +41,17 @@ CREATE TABLE owners (id TEXT PRIMARY KEY, host TEXT, pid INTEGER, started TEXT,
                      seen REAL);
 CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL);
 """
-
+# What brings a file to each format from the one before it.
+_UPGRADES = {
+    2: (
+        f"ALTER TABLE records ADD COLUMN protocol DEFAULT '{PAIRED_SHARE}'",
+        "ALTER TABLE records ADD COLUMN row_order DEFAULT 'shuffled'",
+    ),
+}
+_INSERT = (
+    f"INSERT OR IGNORE INTO records (key, {', '.join(COLUMNS)}) "
+    f"VALUES ({', '.join('?' * (1 + len(COLUMNS)))})"
+)
 
 # Records as `from_row` takes them: the machine itself, not its number.
 _SELECT = ", ".join(
@@ -93,6 +104,8 @@ class RecordStore:
                     self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
                     return
+                if found == APPLICATION_ID:
+                    self._upgrade(version)
         except sqlite3.DatabaseError as error:
             raise ValueError(
                 f"{self.path} cannot be used as a records file ({error}); name another."
@@ -106,6 +119,12 @@ class RecordStore:
                 f"{self.path} was written by a newer imvc (format {version}, this one "
                 f"reads {SCHEMA_VERSION}); update imvc."
             )
+
+    def _upgrade(self, version: int) -> None:
+        for target in range(version + 1, SCHEMA_VERSION + 1):
+            for statement in _UPGRADES[target]:
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {target}")
 
     def _pragma(self, name: str) -> int:
         return int(self._db.execute(f"PRAGMA {name}").fetchone()[0])
@@ -214,9 +233,8 @@ class RecordStore:
                 key = record.spec.key
                 self._db.execute("DELETE FROM claims WHERE key = ?", (key,))
                 row = (key, *to_row(record, self._machine(record)))
-                marks = ", ".join("?" * len(row))
                 # The first result of a run stands: a run counts exactly once.
-                self._db.execute(f"INSERT OR IGNORE INTO records VALUES ({marks})", row)
+                self._db.execute(_INSERT, row)
 
     def forget(self, keys: Iterable[str]) -> int:
         """Remove the records of runs that did not end well; returns how many."""

@@ -1,21 +1,21 @@
 """One run, or one group of runs that share their statistics, to records.
 
-Samples are shuffled (`shuffled_data`), because two of the compared methods depend on
+Samples are shuffled (`prepared_data`), because some of the compared methods depend on
 the order of the rows. The mask is drawn first, on the rows in the order of the file, so
-``random_mask(n, views, rate, random_state=mask_seed)`` gives the same one elsewhere.
+``protocol_mask(data, protocol, rate, mask_seed)`` gives the same one elsewhere.
 """
 
 import gc
 import warnings
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
 from imvc._machine import PeakMemory, machine_info
-from imvc.datasets import MultiViewDataset, random_mask
+from imvc.datasets import MultiViewDataset, protocol_mask
 from imvc.experiments._run_record import Record
 from imvc.experiments._suite import RunSpec
 from imvc.experiments._suite_plan import PATH_PARAMETERS, estimator_class
@@ -24,16 +24,20 @@ from imvc.metrics import score_all
 _SHUFFLE = 1  # keeps the draws of the shuffle apart from those of the mask
 
 
-def shuffled_data(data: MultiViewDataset, rate: float, mask_seed: int):
-    """The dataset with views taken away, its samples in random order.
+def prepared_data(data: MultiViewDataset, spec: RunSpec) -> MultiViewDataset:
+    """The dataset with views taken away, its samples in the order of the run.
 
-    Rate 0 leaves a naturally incomplete set as it is. The seed is that of the mask and,
-    by a stream of its own, of the order.
+    Rate 0 leaves a naturally incomplete set as it is. The mask seed is that of the mask
+    and, by a stream of its own, of the order; sorting by class keeps that order within
+    the classes.
     """
-    if rate > 0:
-        mask = random_mask(data.n_samples, data.n_views, rate, random_state=mask_seed)
+    if spec.rate > 0:
+        mask = protocol_mask(data, spec.protocol, spec.rate, spec.mask_seed)
         data = data.with_mask(mask)
-    order = np.random.default_rng([mask_seed, _SHUFFLE]).permutation(data.n_samples)
+    rng = np.random.default_rng([spec.mask_seed, _SHUFFLE])
+    order = rng.permutation(data.n_samples)
+    if spec.row_order == "by-class":
+        order = order[np.argsort(data.y[order], kind="stable")]
     shuffled = (X[order] for X in data.Xs)
     return MultiViewDataset(
         # Half precision is how features are stored, not how they are computed with.
@@ -64,16 +68,16 @@ def run_group(
     list of Record
         In the order of ``specs``.
     """
-    shuffled = shuffled_data(data, specs[0].rate, specs[0].mask_seed)
+    prepared = prepared_data(data, specs[0])
     if len(specs) > 1:
         try:
-            return _run_path(specs, shuffled, n_jobs)
+            return _run_path(specs, prepared, n_jobs)
         except MemoryError:
             gc.collect()
         except Exception:
             # One bad setting must not take the others with it: each by itself below.
             pass
-    return [run_one(spec, shuffled, n_jobs) for spec in specs]
+    return [run_one(spec, prepared, n_jobs) for spec in specs]
 
 
 def run_one(spec: RunSpec, data: MultiViewDataset, n_jobs: int = 1) -> Record:
@@ -82,10 +86,13 @@ def run_one(spec: RunSpec, data: MultiViewDataset, n_jobs: int = 1) -> Record:
         model = _estimator(spec, data, n_jobs)
         with PeakMemory() as memory, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            start = perf_counter()
+            start, cpu = perf_counter(), process_time()
             model.fit(data.Xs, mask=data.mask)
-            total = perf_counter() - start
-        return _record(spec, data, model, total, memory.above)
+            seconds = {
+                "total": perf_counter() - start,
+                "processor": process_time() - cpu,
+            }
+        return _record(spec, data, model, seconds, memory.above)
     except MemoryError as error:
         return failure(spec, "memory", f"MemoryError: {error}".rstrip(": "))
     except Exception as error:
@@ -112,10 +119,10 @@ def _run_path(specs, data, n_jobs) -> list[Record]:
         warnings.simplefilter("ignore")
         start = perf_counter()
         models = model.beta_path(data.Xs, betas, embedding_dims=dims, mask=data.mask)
-        total = (perf_counter() - start) / len(models)
+        seconds = {"total": (perf_counter() - start) / len(models)}
     found = dict(zip(((beta, dim) for dim in dims for beta in betas), models))
     return [
-        _record(spec, data, found[pair], total, memory.above, len(specs))
+        _record(spec, data, found[pair], seconds, memory.above, len(specs))
         for spec, pair in zip(specs, wanted)
     ]
 
@@ -131,7 +138,7 @@ def _estimator(spec: RunSpec, data: MultiViewDataset, n_jobs: int) -> Any:
     )
 
 
-def _record(spec, data, model, total, memory, grouped=1) -> Record:
+def _record(spec, data, model, seconds, memory, grouped=1) -> Record:
     scores = score_all(data.y, model.labels_)
     leakage = getattr(model, "pattern_leakage_", None)
     if leakage is not None:
@@ -139,7 +146,7 @@ def _record(spec, data, model, total, memory, grouped=1) -> Record:
     return Record(
         spec,
         scores=scores,
-        seconds={**getattr(model, "stage_seconds_", {}), "total": total},
+        seconds={**getattr(model, "stage_seconds_", {}), **seconds},
         peak_memory=memory,
         objective=tuple(float(v) for v in getattr(model, "objective_", ())),
         n_iter=int(getattr(model, "n_iter_", 0)),
@@ -151,6 +158,8 @@ def _record(spec, data, model, total, memory, grouped=1) -> Record:
             "n_views": data.n_views,
             "n_clusters": data.n_clusters,
             "n_incomplete": int((~data.mask.all(axis=1)).sum()),
+            "n_missing": int((~data.mask).sum()),
+            "shuffle_seed": spec.mask_seed,
         },
         machine=machine_info(),
         finished=_now(),

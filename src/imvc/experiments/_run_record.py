@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from math import nan
 from typing import Any, NamedTuple
 
 from imvc._plain import plain
@@ -24,8 +25,9 @@ class Record:
     scores : mapping of str to float
         As `imvc.metrics.score_all` gives them, and ``pattern_leakage``.
     seconds : mapping of str to float
-        Per stage of the fit, and ``total``. In a group, ``total`` is the group's wall
-        time over its size.
+        Per stage of the fit, ``total`` and ``processor``: time of all threads, which
+        a busy machine does not lengthen. In a group, ``total`` is the group's wall time
+        over its size.
     peak_memory : int
         Bytes above what the process held before the fit; 0 where the system does not
         tell.
@@ -38,7 +40,8 @@ class Record:
     resolved : mapping
         All parameters of the estimator, defaults included.
     shape : mapping of str to int
-        ``n_samples``, ``n_views``, ``n_clusters``, ``n_incomplete``.
+        ``n_samples``, ``n_views``, ``n_clusters``, ``n_incomplete`` (samples),
+        ``n_missing`` (cells of samples x views), ``shuffle_seed`` (of the row order).
     machine : mapping
         See `machine_info`.
     finished : str
@@ -65,6 +68,18 @@ class Record:
         """Whether the run ended as it should."""
         return self.status == "ok"
 
+    @property
+    def missing_share(self) -> float:
+        """Measured share of (sample, view) cells that are missing; NaN if not known."""
+        cells = self.shape.get("n_samples", 0) * self.shape.get("n_views", 0)
+        return self.shape.get("n_missing", nan) / cells if cells else nan
+
+    @property
+    def complete_share(self) -> float:
+        """Measured share of samples that have all views; NaN if not known."""
+        n = self.shape.get("n_samples", 0)
+        return 1 - self.shape["n_incomplete"] / n if n else nan
+
 
 class Entry(NamedTuple):
     """A record as it stands in a suite: its method's label, and its role there."""
@@ -76,8 +91,7 @@ class Entry(NamedTuple):
 
 _OF_RUN = [field.name for field in fields(RunSpec)]
 _OF_RECORD = [field.name for field in fields(Record) if field.name != "spec"]
-# Files of earlier versions have these columns: fields may change only with the number
-# of the format.
+# Fields may change only with the number of the format, and a way to it from the last.
 COLUMNS = (*_OF_RUN, *_OF_RECORD)
 _AS_JSON = {"parameters", "scores", "seconds", "objective", "resolved", "shape"}
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-TABLES = ("scores", "time")
+TABLES = ("scores", "time", "order", "leaderboard")
 FIGURES = (
     "missing-rate",
     "parameter",
@@ -16,6 +16,10 @@ FIGURES = (
     "time",
     "critical-difference",
 )
+# In which order the rows of a set are handed to a method.
+ROW_ORDERS = ("shuffled", "by-class")
+PAIRED_SHARE = "paired-share"
+AS_IT_IS = "as-it-is"  # the protocol of sets that are incomplete by nature
 METRICS = ("acc", "nmi", "nmi_arithmetic", "ari", "purity", "inverse_purity", "fscore")
 
 
@@ -68,10 +72,20 @@ class Suite:
     name, size, title, description : str
     datasets : tuple of str
     rates : tuple of float
-        Shares of incomplete samples.
+        Missing rates.
     mask_seeds, seeds : tuple of int
         Seeds of the masks, and of anchors and starts.
     methods : tuple of MethodSpec
+    protocols : mapping of str to tuple of float
+        How views are taken away (`imvc.datasets.list_protocols`), and the rates of
+        each; the paired share at all rates if there are none.
+    row_orders : tuple of {"shuffled", "by-class"}
+        In which order the rows are handed over.
+    give_up_after : int or None
+        Runs of a method on a dataset that may run out of time or memory before the
+        others are recorded so without being tried.
+    kinds : mapping of str to str
+        What the datasets are of, such as "text"; for the filter of the leaderboard.
     tables, figures, metrics : tuple of str
         What the report makes of it.
     parameter : str
@@ -99,6 +113,10 @@ class Suite:
     seeds: tuple[int, ...]
     methods: tuple[MethodSpec, ...]
     description: str = ""
+    protocols: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    row_orders: tuple[str, ...] = ("shuffled",)
+    give_up_after: int | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ("acc", "nmi", "purity", "inverse_purity")
@@ -108,6 +126,11 @@ class Suite:
     time_limit: float | None = None
     memory_limit: float | None = None
     source: str = ""
+
+    def masks(self) -> list[tuple[str, float]]:
+        """Pairs of protocol and rate."""
+        protocols = self.protocols or {PAIRED_SHARE: self.rates}
+        return [(name, rate) for name, rates in protocols.items() for rate in rates]
 
 
 @dataclass(frozen=True)
@@ -120,9 +143,13 @@ class RunSpec:
     parameters : mapping
         Given to the estimator, with multiples of the number of clusters worked out.
     rate : float
-        Share of incomplete samples.
+        Nominal missing rate.
     mask_seed, seed : int
         Seed of mask and shuffle; seed of the estimator.
+    protocol : str
+        How views are taken away; what the rate is the rate of.
+    row_order : {"shuffled", "by-class"}
+        Rows in random order, or sorted by the classes.
 
     Examples
     --------
@@ -139,11 +166,17 @@ class RunSpec:
     rate: float
     mask_seed: int
     seed: int
+    protocol: str = PAIRED_SHARE
+    row_order: str = "shuffled"
 
     @cached_property
     def key(self) -> str:
         """Hash of the canonical JSON of all fields; the same on every machine."""
         content = asdict(self) | {"rate": round(float(self.rate), 10)}
+        # Records of earlier versions, which had no choice of these, keep their keys.
+        for name, usual in (("protocol", PAIRED_SHARE), ("row_order", "shuffled")):
+            if content[name] == usual:
+                del content[name]
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:24]
 
     @cached_property

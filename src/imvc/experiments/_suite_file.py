@@ -10,14 +10,18 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from imvc.datasets import list_protocols
 from imvc.experiments._suite import (
     FIGURES,
     METRICS,
+    PAIRED_SHARE,
+    ROW_ORDERS,
     TABLES,
     MethodSpec,
     Suite,
     SuiteError,
 )
+from imvc.methods import list_methods
 
 _FOLDER = Path(__file__).parent / "_suites"
 SIZES = ("quick", "full")
@@ -187,6 +191,7 @@ _SUITE = {
     "metrics": _among(METRICS),
     "parameter": _TEXT,
     "stands_for": _TABLE,
+    "kinds": _TABLE,
 }
 _DRAWS = {
     "datasets": _list_of(lambda v: isinstance(v, str) and v != "", "names"),
@@ -194,7 +199,11 @@ _DRAWS = {
     "mask_seeds": _list_of(_is_seed, "seeds >= 0"),
     "seeds": _list_of(_is_seed, "seeds >= 0"),
 }
+_CHOICES = {"row_orders": _among(ROW_ORDERS)}
 _LIMITS = {
+    "give_up_after": _Rule(
+        lambda value: _is_seed(value) and value > 0, "must be a number of runs >= 1."
+    ),
     "search_samples": _positive("samples"),
     "time_limit": _positive("seconds"),
     "memory_limit": _positive("gigabytes"),
@@ -218,7 +227,9 @@ def _suite(path: Path, content: dict[str, Any], size: str) -> Suite:
         )
     _checked(content, {size: _TABLE}, "")
     part = dict.fromkeys(_DRAWS) | content[size]
-    _refuse_unknown(part, {*_DRAWS, *_LIMITS, "methods", "grid"}, f"{size}.")
+    _refuse_unknown(
+        part, {*_DRAWS, *_LIMITS, *_CHOICES, "protocols", "methods", "grid"}, f"{size}."
+    )
     draws = _checked(part, _DRAWS, f"{size}.")
     for key, values in draws.items():
         if len(set(values)) < len(values):
@@ -232,16 +243,34 @@ def _suite(path: Path, content: dict[str, Any], size: str) -> Suite:
         methods=_methods(content.get("method", []), part, size),
         source=str(path),
         **about,
+        protocols=_protocols(part, draws["rates"], f"{size}.protocols"),
         **draws,
-        **_checked(part, _LIMITS, f"{size}."),
+        **_checked(part, _LIMITS | _CHOICES, f"{size}."),
     )
+
+
+def _protocols(
+    part: dict[str, Any], rates: tuple[float, ...], where: str
+) -> dict[str, tuple[float, ...]]:
+    """The rates of each protocol: a list of names, or a table of names and rates."""
+    given = part.get("protocols", [PAIRED_SHARE])
+    if not isinstance(given, dict):
+        if not _is_list(given):
+            raise _Wrong(where, given, "write a list of names, or a table of rates.")
+        given = {name: list(rates) for name in given}
+    known = [protocol.name for protocol in list_protocols()]
+    for name in given:
+        if name not in known:
+            raise _Wrong(where, name, f"unknown; {_are(known)}")
+    own = _list_of(lambda rate: rate in rates, f"rates of {list(rates)}")
+    return _checked(given, dict.fromkeys(given, own), f"{where}.")
 
 
 def _methods(entries: Any, part: dict[str, Any], size: str) -> tuple[MethodSpec, ...]:
     if not _is_list(entries):
         raise _Wrong("method", entries, "write one [[method]] per method.")
     grids = _checked(part, {"grid": _TABLE}, f"{size}.").get("grid", {})
-    specs = [_method(entry, grids) for entry in entries]
+    specs = [_method(entry, grids) for entry in _spelt_out(entries)]
     labels = [spec.label for spec in specs]
     for label in labels:
         if labels.count(label) > 1:
@@ -253,6 +282,19 @@ def _methods(entries: Any, part: dict[str, Any], size: str) -> tuple[MethodSpec,
                 remedy = f"no such method; {_are(labels)}"
                 raise _Wrong(f"{size}.{key}", label, remedy)
     return tuple(spec for spec in specs if spec.label in wanted)
+
+
+def _spelt_out(entries: list[Any]) -> list[Any]:
+    """The entries, with all methods of the library in place of the name ``*``."""
+    named = {entry.get("name") for entry in entries if isinstance(entry, dict)}
+    found: list[Any] = []
+    for entry in entries:
+        if isinstance(entry, dict) and entry.get("name") == "*":
+            others = [name for name in list_methods() if name not in named]
+            found += [{**entry, "name": name} for name in others]
+        else:
+            found.append(entry)
+    return found
 
 
 def _method(entry: Any, grids: dict[str, Any]) -> MethodSpec:

@@ -12,8 +12,14 @@ from functools import cache
 from math import inf
 from typing import Any
 
-from imvc.datasets import MultiViewDataset, load_dataset, load_digits_views
+from imvc.datasets import (
+    MultiViewDataset,
+    list_datasets,
+    load_dataset,
+    load_digits_views,
+)
 from imvc.experiments._suite import (
+    AS_IT_IS,
     MethodSpec,
     PlannedRun,
     RunSpec,
@@ -29,6 +35,7 @@ _COMPARE = {"<": operator.lt, "<=": operator.le}
 Group = tuple[RunSpec, ...]
 # What `beta_path` varies for the price of one fit.
 PATH_PARAMETERS = ("beta", "embedding_dim")
+ALL_DATASETS = "*"  # in a suite: whatever the data folder has, and the digits
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Plan:
     runs : tuple of PlannedRun
     shapes : mapping of str to Shape
     absent : mapping of str to str
-        Datasets that could not be loaded, with the reason.
+        Datasets that cannot be used, with the reason.
     """
 
     suite: Suite
@@ -94,6 +101,8 @@ def plan_suite(
     datasets: Sequence[str] | None = None,
     rates: Sequence[float] | None = None,
     seeds: Sequence[int] | None = None,
+    mask_seeds: Sequence[int] | None = None,
+    protocols: Sequence[str] | None = None,
 ) -> Plan:
     """List the runs of a suite, on the datasets that are there.
 
@@ -105,8 +114,10 @@ def plan_suite(
     methods, datasets : sequence of str, optional
         Only these of the suite: labels or names of methods, names of datasets.
     rates : sequence of float, optional
-    seeds : sequence of int, optional
-        Only these of the suite's missing rates and anchor seeds.
+    seeds, mask_seeds : sequence of int, optional
+        Only these of the suite's missing rates, anchor seeds and mask seeds.
+    protocols : sequence of str, optional
+        Only these of the suite's mask protocols.
 
     Returns
     -------
@@ -116,19 +127,29 @@ def plan_suite(
     chosen = _pick_methods(suite, methods)
     for method in chosen:
         _check_parameters(suite, method)
+    home = None if data_home is None else os.fspath(data_home)
+    rates = _pick(suite, suite.rates, rates, "rates")
+    names = _pick(suite, tuple(suite.protocols), protocols, "protocols")
     suite = replace(
         suite,
-        rates=_pick(suite, suite.rates, rates, "rates"),
+        rates=rates,
         seeds=_pick(suite, suite.seeds, seeds, "seeds"),
+        mask_seeds=_pick(suite, suite.mask_seeds, mask_seeds, "mask seeds"),
+        protocols={
+            name: tuple(rate for rate in suite.protocols[name] if rate in rates)
+            for name in names
+        },
+        datasets=_datasets(suite, home),
     )
-    home = None if data_home is None else os.fspath(data_home)
     shapes: dict[str, Shape] = {}
     absent: dict[str, str] = {}
     for name in _pick(suite, suite.datasets, datasets, "datasets"):
         try:
             shapes[name] = _shape(name, home)
-        except (FileNotFoundError, ValueError) as error:
-            absent[name] = str(error)
+        except FileNotFoundError:
+            absent[name] = "is not there"
+        except ValueError as error:
+            absent[name] = f"cannot be used ({error})"
     runs = [
         run
         for name, shape in shapes.items()
@@ -182,8 +203,7 @@ def _group_key(spec: RunSpec) -> Hashable:
     if alone or not _has_path(spec.method):
         return spec.key
     rest = {k: v for k, v in parameters.items() if k not in PATH_PARAMETERS}
-    draw = (spec.dataset, spec.method, spec.rate, spec.mask_seed, spec.seed)
-    return (*draw, canonical_json(rest))
+    return replace(spec, parameters={}).key, canonical_json(rest)
 
 
 @cache
@@ -199,22 +219,35 @@ def _runs(
     if not costly or shape.n_samples <= (suite.search_samples or inf):
         choices = [("grid", s) for s in settings(method, dataset, shape.n_clusters)]
     fixed = _resolved(method.parameters, shape.n_clusters)
-    if method.parameter_free:
+    if method.parameter_free or choices:
+        # The defaults are in every grid: an oracle is never below them.
         choices.append(("grid", fixed))
     if method.default:
         choices.insert(0, ("default", fixed))
-    rates = (0.0,) if shape.natural else suite.rates
-    for rate, mask_seed, seed in itertools.product(
-        rates, suite.mask_seeds, suite.seeds
+    masks = [(AS_IT_IS, 0.0)] if shape.natural else suite.masks()
+    for (protocol, rate), mask_seed, seed, order in itertools.product(
+        masks, suite.mask_seeds, suite.seeds, suite.row_orders
     ):
         for role, setting in choices:
-            spec = RunSpec(dataset, method.name, setting, rate, mask_seed, seed)
+            draw = (rate, mask_seed, seed, protocol, order)
+            spec = RunSpec(dataset, method.name, setting, *draw)
             yield PlannedRun(method.label, role, spec)
+
+
+def _datasets(suite: Suite, home: str | None) -> tuple[str, ...]:
+    """The datasets of a suite by name, with those found in place of the asterisk."""
+    if ALL_DATASETS not in suite.datasets:
+        return suite.datasets
+    found = [entry.name for entry in list_datasets(home) if entry.path is not None]
+    named = [name for name in suite.datasets if name != ALL_DATASETS]
+    return tuple(dict.fromkeys([*named, "digits", *found]))
 
 
 @cache
 def _shape(name: str, data_home: str | None) -> Shape:
     data = load(name, data_home)
+    if data.n_views == 1:
+        raise ValueError("it has one view only, so none can be missing")
     natural = not bool(data.mask.all())
     sizes = (data.n_samples, data.n_views, data.n_clusters)
     return Shape(*sizes, natural, tuple(data.n_features))

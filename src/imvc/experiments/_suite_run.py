@@ -2,11 +2,14 @@
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from imvc.experiments._records_file import RecordStore
+from imvc.experiments._run_group import failure
 from imvc.experiments._run_record import Record
+from imvc.experiments._suite import RunSpec
 from imvc.experiments._suite_plan import Group, Plan, unique_groups
 from imvc.experiments._worker import Limits, Pool
 
@@ -73,17 +76,67 @@ def run_plan(
     state = Progress(len(keys), len(store.done(keys)))
     tell(state)
 
+    exhausted = _Exhausted(plan.suite.give_up_after, store)
+
     def finish(records: list[Record]) -> None:
         nonlocal state
         store.finish(records)
+        exhausted.note(records)
         state = Progress(state.runs, state.done + len(records), records[-1])
         tell(state)
 
     threads = threads or max(1, (os.cpu_count() or 1) // jobs)
     home = None if data_home is None else os.fspath(data_home)
     with Pool(jobs, limits, threads=threads, data_home=home) as pool:
-        pool.work(_claimed(groups, store), finish, _signs_of_life(store))
+        free = exhausted.without(_claimed(groups, store), finish)
+        pool.work(free, finish, _signs_of_life(store))
     return Progress(len(keys), len(store.done(keys)))
+
+
+class _Exhausted:
+    """Settings that ran out of time or memory so often that the rest is not tried.
+
+    Which views are missing hardly changes what a fit takes, so a method that needs too
+    long on a dataset once needs too long on it with every mask.
+    """
+
+    def __init__(self, after: int | None, store: RecordStore) -> None:
+        self.after = after
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._last: dict[tuple[str, str, str], Record] = {}
+        if after is not None:
+            self.note(store.records())
+
+    def note(self, records: list[Record]) -> None:
+        for record in records:
+            if record.status in ("timeout", "memory"):
+                place = self._place(record.spec)
+                self._counts[place] += 1
+                self._last.setdefault(place, record)
+
+    def without(
+        self, groups: Iterator[Group], finish: Callable[[list[Record]], None]
+    ) -> Iterator[Group]:
+        """The groups worth a try; the others are finished as what they would become."""
+        for group in groups:
+            gone = [spec for spec in group if self._is_gone(spec)]
+            if gone:
+                finish([self._record(spec) for spec in gone])
+            left = tuple(spec for spec in group if spec not in gone)
+            if left:
+                yield left
+
+    def _is_gone(self, spec: RunSpec) -> bool:
+        return self.after is not None and self._counts[self._place(spec)] >= self.after
+
+    def _record(self, spec: RunSpec) -> Record:
+        first = self._last[self._place(spec)]
+        told = f"not tried: rate {first.spec.rate:g} took {first.reason}"
+        return failure(spec, first.status, told)
+
+    @staticmethod
+    def _place(spec: RunSpec) -> tuple[str, str, str]:
+        return spec.dataset, spec.method, spec.setting
 
 
 def _claimed(groups: list[Group], store: RecordStore) -> Iterator[Group]:

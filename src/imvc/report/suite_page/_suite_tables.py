@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 
 from imvc.experiments import (
@@ -11,6 +12,7 @@ from imvc.experiments import (
     Cell,
     Entry,
     Ranking,
+    Record,
     Suite,
     chosen_settings,
     own_seconds,
@@ -19,6 +21,7 @@ from imvc.experiments import (
     select,
     summarize,
 )
+from imvc.experiments._suite import AS_IT_IS, ROW_ORDERS
 from imvc.report.suite_page._text_table import Table
 
 COLUMN_NAMES = {
@@ -62,19 +65,112 @@ def suite_tables(suite: Suite, entries: Sequence[Entry]) -> list[Table]:
     Returns
     -------
     list of Table
-        Scores and times as the suite asks, then the settings that oracles chose and
-        the runs without a result, where there are any.
+        Scores and times as the suite asks, each protocol by itself; then what was
+        really missing, the settings that oracles chose and the runs without a result,
+        where there are any.
     """
     tables = []
     for kind in suite.tables:
-        if kind == "scores":
-            tables += [score_table(suite, entries, metric) for metric in suite.metrics]
-        else:
-            tables.append(time_table(suite, entries))
-    extra = [failure_table(suite, entries)]
+        if kind == "order":
+            tables += [order_table(suite, entries, metric) for metric in suite.metrics]
+        for part, own in _by_protocol(suite, entries):
+            if kind == "scores":
+                tables += [score_table(part, own, metric) for metric in suite.metrics]
+            elif kind == "time":
+                tables.append(time_table(part, own))
+    extra = [mask_table(suite, entries), failure_table(suite, entries)]
     if "scores" in suite.tables:
-        extra.insert(0, settings_table(suite, entries))
+        extra.insert(1, settings_table(suite, entries))
     return tables + [table for table in extra if table.rows]
+
+
+def _by_protocol(
+    suite: Suite, entries: Sequence[Entry]
+) -> list[tuple[Suite, list[Entry]]]:
+    """The entries of each protocol; sets that are incomplete by nature go with all."""
+    found = dict.fromkeys(entry.record.spec.protocol for entry in entries)
+    names = [name for name in found if name != AS_IT_IS] or list(found)
+    if len(names) < 2:
+        return [(suite, list(entries))]
+    return [
+        (
+            replace(
+                suite, name=f"{suite.name}-{name}", title=f"{suite.title} ({name})"
+            ),
+            [e for e in entries if e.record.spec.protocol in (name, AS_IT_IS)],
+        )
+        for name in names
+    ]
+
+
+def order_table(suite: Suite, entries: Sequence[Entry], metric: str) -> Table:
+    """What each method gains from rows that are sorted by class, in per cent."""
+    columns = {
+        order: summarize(
+            [e for e in entries if e.record.spec.row_order == order], metric
+        )
+        for order in ROW_ORDERS
+    }
+    rows = []
+    for dataset, label in _places(suite, entries):
+        shuffled, by_class = (columns[o].get((dataset, label)) for o in ROW_ORDERS)
+        gain = None if shuffled is None else shuffled.mean
+        rows.append(
+            (
+                _named(suite, dataset),
+                label,
+                _number(shuffled, "{:.2f}", 100),
+                _number(by_class, "{:.2f}", 100),
+                _difference(by_class, gain),
+            )
+        )
+    heads = ("dataset", "method", "shuffled", "sorted by class", "gain")
+    title = f"{suite.title}: {METRIC_NAMES[metric]} (%)"
+    notes = (
+        "The same samples, masks and seeds; only the order of the rows differs. A gain "
+        "beyond the spread is information about the labels that a user does not have.",
+        *_notes(suite, entries, ["default"], columns.values(), False),
+    )
+    return Table(f"{suite.name}-order-{metric}", title, heads, tuple(rows), notes)
+
+
+def mask_table(suite: Suite, entries: Iterable[Entry]) -> Table:
+    """What was really missing, beside the nominal rate."""
+    rows = [
+        (
+            _named(suite, dataset),
+            protocol,
+            "–" if protocol == AS_IT_IS else f"{rate:g}",
+            _percent([record.missing_share for record in records]),
+            _percent([record.complete_share for record in records]),
+        )
+        for (dataset, protocol, rate), records in _by_mask(entries).items()
+    ]
+    heads = ("dataset", "protocol", "rate", "missing entries", "complete samples")
+    title = f"{suite.title}: what was missing (%)"
+    notes = (
+        "Measured on the masks. An entry is a sample in a view; what the nominal rate "
+        "is the rate of depends on the protocol.",
+    )
+    return Table(f"{suite.name}-masks", title, heads, tuple(rows), notes)
+
+
+def _by_mask(entries: Iterable[Entry]) -> dict[tuple[str, str, float], list[Record]]:
+    """The records that know their mask, by dataset, protocol and rate."""
+    found: dict[tuple[str, str, float], list[Record]] = {}
+    for entry in entries:
+        record = entry.record
+        if not isnan(record.missing_share):
+            spec = record.spec
+            place = (spec.dataset, spec.protocol, spec.rate)
+            found.setdefault(place, []).append(record)
+    return found
+
+
+def _percent(shares: Sequence[float]) -> str:
+    """A share in per cent, or its range where draws differ."""
+    low, high = f"{100 * min(shares):.1f}", f"{100 * max(shares):.1f}"
+    return low if low == high else f"{low}–{high}"
 
 
 def score_table(suite: Suite, entries: Sequence[Entry], metric: str) -> Table:
@@ -155,6 +251,7 @@ def settings_table(suite: Suite, entries: Sequence[Entry]) -> Table:
             dataset, label, rate = place
             for parameters in found:
                 text = json.dumps(parameters, sort_keys=True)[1:-1].replace('"', "")
+                text = text or "the defaults"
                 rows.append((dataset, label, COLUMN_NAMES[how], f"{rate:g}", text))
     heads = ("dataset", "method", "selection", "rate", "setting")
     title = f"{suite.title}: settings chosen by looking at labels"
@@ -163,10 +260,13 @@ def settings_table(suite: Suite, entries: Sequence[Entry]) -> Table:
 
 def failure_table(suite: Suite, entries: Iterable[Entry]) -> Table:
     """Runs that did not end well, counted by reason."""
+    # The default setting stands in the grid too: a run counts once.
+    failed = {
+        (e.label, e.record.spec.key): e.record for e in entries if not e.record.ok
+    }
     counts = Counter(
-        (e.record.spec.dataset, e.label, e.record.status, e.record.reason)
-        for e in entries
-        if not e.record.ok
+        (record.spec.dataset, label, record.status, record.reason)
+        for (label, _), record in failed.items()
     )
     rows = [(*key, str(count)) for key, count in counts.items()]
     heads = ("dataset", "method", "status", "reason", "runs")
@@ -281,6 +381,20 @@ def _difference(cell: Cell | None, paper: float | None) -> str:
     return f"{100 * (cell.mean - paper):+.2f}".replace("-", "−")
 
 
+def _measured(entries: Iterable[Entry]) -> list[str]:
+    """One note that states what was missing beside the nominal rates."""
+    by_rate: dict[tuple[str, float], list[Record]] = {}
+    for (_, protocol, rate), records in _by_mask(entries).items():
+        by_rate.setdefault((protocol, rate), []).extend(records)
+    told = [
+        f"{protocol}{'' if protocol == AS_IT_IS else f' {rate:g}'}: "
+        f"{_percent([r.missing_share for r in records])} % of the entries missing, "
+        f"{_percent([r.complete_share for r in records])} % of the samples complete"
+        for (protocol, rate), records in sorted(by_rate.items())
+    ]
+    return [f"Measured: {'; '.join(told)}."] if told else []
+
+
 def _notes(
     suite: Suite,
     entries: Sequence[Entry],
@@ -295,6 +409,7 @@ def _notes(
         f"Mean over missing rates {', '.join(f'{r:g}' for r in rates)}; ± standard "
         f"deviation over {len(masks)} masks x {len(seeds)} anchor seeds."
     ]
+    notes += _measured(entries)
     if any(how != "default" for how in columns):
         notes.append("Oracle columns choose settings by looking at the labels (ACC).")
     if with_paper:
