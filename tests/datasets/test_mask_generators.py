@@ -1,6 +1,7 @@
 """Masks against the protocol: how many, how often, nested, and never an empty row."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,14 +13,20 @@ from sklearn.decomposition import PCA
 from imvc.datasets import (
     block_mask,
     class_dependent_mask,
+    list_protocols,
     make_views,
+    missing_shares,
     nested_masks,
+    one_missing_mask,
     paired_mask,
+    per_view_mask,
+    protocol_mask,
     random_mask,
     value_dependent_mask,
 )
 from imvc.datasets._draw import draw_patterns
 
+DOCS = Path(__file__).parents[2] / "docs"
 RATIOS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 
 
@@ -47,6 +54,7 @@ def driven_by_the_last_view(n_samples, n_views, ratio, seed):
 GENERATORS = [
     random_mask,
     paired_mask,
+    one_missing_mask,
     block_mask,
     class_dependent,
     strictly_class_dependent,
@@ -68,6 +76,62 @@ def test_the_share_of_incomplete_samples_is_exact(generate, n, n_views, ratio, s
     assert mask.dtype == bool
     assert mask.any(axis=1).all()
     assert (~mask.all(axis=1)).sum() == int(np.floor(ratio * n + 1e-9))
+
+
+@given(
+    n=st.integers(1, 40),
+    n_views=st.integers(2, 5),
+    ratio=st.floats(0, 1),
+    seed=st.integers(0, 1000),
+)
+def test_every_view_loses_its_rate_but_for_what_samples_without_any_keep(
+    n, n_views, ratio, seed
+):
+    mask = per_view_mask(n, n_views, ratio, seed)
+    count = int(np.floor(ratio * n + 1e-9))
+    lost = (~mask).sum(axis=0)
+    given_back = n_views * count - lost.sum()
+    assert mask.any(axis=1).all()
+    assert (lost <= count).all()
+    # Only samples that keep a single view can have got it back.
+    assert given_back <= (mask.sum(axis=1) == 1).sum()
+
+
+def test_per_view_losses_are_independent_of_each_other():
+    mask = per_view_mask(20_000, 3, 0.3, random_state=0)
+    gone = ~mask
+    together = (gone[:, 0] & gone[:, 1] & mask[:, 2]).mean()
+    # All three gone is given back: it lands on each pair with a third of its chance.
+    assert together == pytest.approx(0.3**2 * 0.7 + 0.3**3 / 3, abs=0.01)
+
+
+def test_the_view_that_is_lost_alone_is_any_of_them():
+    mask = one_missing_mask(3000, 3, 1.0, random_state=0)
+    assert ((~mask).sum(axis=1) == 1).all()
+    assert (~mask).mean(axis=0) == pytest.approx([1 / 3] * 3, abs=0.04)
+
+
+@pytest.mark.parametrize("protocol", list_protocols(), ids=lambda p: p.name)
+def test_a_protocol_draws_valid_masks_and_is_defined_in_the_docs(protocol):
+    data = make_views(200, (4, 5, 6), 3, random_state=0)
+    mask = protocol_mask(data, protocol.name, 0.5, random_state=1)
+    again = protocol_mask(data, protocol.name, 0.5, random_state=1)
+    assert np.array_equal(mask, again)
+    assert mask.any(axis=1).all()
+    assert not mask.all()
+    page = " ".join((DOCS / "experiments.md").read_text().split())
+    assert f"| `{protocol.name}` | {protocol.definition} |" in page
+
+
+def test_an_unknown_protocol_is_told_the_known_ones():
+    data = make_views(20, (4, 5), 2, random_state=0)
+    with pytest.raises(ValueError, match=r"protocol='half' is unknown; .*single-view"):
+        protocol_mask(data, "half", 0.5)
+
+
+def test_shares_are_counted_on_the_mask():
+    mask = np.array([[1, 1, 1], [1, 0, 1], [0, 0, 1], [1, 1, 1]], dtype=bool)
+    assert missing_shares(mask) == (0.25, 0.5)
 
 
 @pytest.mark.parametrize("generate", GENERATORS)
