@@ -14,10 +14,12 @@ from typing import Any
 
 from imvc.datasets import (
     MultiViewDataset,
+    get_data_home,
     list_datasets,
     load_dataset,
     load_digits_views,
 )
+from imvc.datasets._dataset_files import find_dataset
 from imvc.experiments._suite import (
     AS_IT_IS,
     MethodSpec,
@@ -144,10 +146,11 @@ def plan_suite(
     shapes: dict[str, Shape] = {}
     absent: dict[str, str] = {}
     for name in _pick(suite, suite.datasets, datasets, "datasets"):
+        if not _is_there(name, home):
+            absent[name] = "is not there"
+            continue
         try:
             shapes[name] = _shape(name, home)
-        except FileNotFoundError:
-            absent[name] = "is not there"
         except ValueError as error:
             absent[name] = f"cannot be used ({error})"
     runs = [
@@ -241,6 +244,15 @@ def _datasets(suite: Suite, home: str | None) -> tuple[str, ...]:
     found = [entry.name for entry in list_datasets(home) if entry.path is not None]
     named = [name for name in suite.datasets if name != ALL_DATASETS]
     return tuple(dict.fromkeys([*named, "digits", *found]))
+
+
+def _is_there(name: str, home: str | None) -> bool:
+    if name == "digits":
+        return True
+    try:
+        return find_dataset(name, get_data_home(home))[0].is_file()
+    except (FileNotFoundError, ValueError):
+        return False
 
 
 @cache
