@@ -5,6 +5,7 @@ from scipy.stats import norm
 
 from imvc import as_views
 from imvc.datasets import make_views, random_mask
+from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods import _cost
 from imvc.methods.snf import SNF, full_kernel, local_kernel
 from imvc.metrics import adjusted_rand
@@ -55,8 +56,8 @@ def plain_snf(Xs, K, mu, t, metric):
 @pytest.mark.parametrize(("K", "mu", "t"), [(20, 0.5, 20), (7, 0.8, 3)])
 def test_with_nothing_missing_it_is_the_published_algorithm(seed, K, mu, t, metric):
     Xs = make_views(50, (6, 9, 4), 3, random_state=seed).Xs
-    model = SNF(3, n_neighbors=K, width=mu, n_steps=t, metric=metric, random_state=0)
-    model.fit(Xs)
+    rule = dict(n_neighbors=K, width=mu, n_steps=t, metric=metric)
+    model = SNF(3, scale="standard", random_state=0, **rule).fit(Xs)
     expected = plain_snf([X / X.std(axis=0) for X in Xs], K, mu, t, metric)
     np.testing.assert_allclose(model.graph_, expected, atol=1e-13)
 
@@ -85,7 +86,7 @@ def test_on_partial_data_views_exchange_what_both_samples_have(seed):
     P, S = [], []
     for X, seen in zip(data.Xs, mask.T):
         rows = np.flatnonzero(seen)
-        own = X[rows] / X[rows].std(axis=0)
+        own = unit_rows(X[rows])
         P_v = plain_normalise(plain_similarities(own, K, 0.5, "sqeuclidean"))
         S.append(local_kernel(P_v, K).toarray())
         P.append(np.full((40, 40), np.nan))
@@ -135,7 +136,7 @@ def test_every_step_is_told(data):
 
 def test_one_view_diffuses_through_itself(data):
     model = SNF(3, n_steps=1, n_neighbors=5, random_state=0).fit(data.Xs[:1])
-    X = data.Xs[0] / data.Xs[0].std(axis=0)
+    X = unit_rows(data.Xs[0])
     P = plain_normalise(plain_similarities(X, 5, 0.5, "sqeuclidean"))
     S = local_kernel(P, 5).toarray()
     expected = plain_normalise(plain_normalise(S @ P @ S.T))

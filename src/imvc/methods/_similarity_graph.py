@@ -27,11 +27,10 @@ class SimilarityGraphClusterer(EmbeddingClusterer):
 
     Parameters
     ----------
-    scale : {"standard", "unit"} or None, default="standard"
-        How the features of a view are made comparable. "standard": every feature to
-        deviation one, as in the paper. "unit": every sample of a view to length one,
-        as in most other methods here; better for counts and other wide sparse views.
-        None: features as they are.
+    scale : {"unit", "standard"} or None, default="unit"
+        How a view is prepared. "unit": every sample of it to length one, as in most
+        other methods here. "standard": every feature to deviation one, as the authors
+        prepared theirs. None: features as they are.
 
     Attributes
     ----------
@@ -43,7 +42,7 @@ class SimilarityGraphClusterer(EmbeddingClusterer):
     """
 
     _row_normalize = True
-    scale: Literal["standard", "unit"] | None = "standard"
+    scale: Literal["unit", "standard"] | None = "unit"
 
     @abstractmethod
     def _similarity_graph(self, views):
@@ -97,6 +96,6 @@ def warn_of_unlinked(views, name):
         warn_user(
             f"no sample is seen both in a view of ({named[0]}) and in one of "
             f"({named[1]}): {name} cannot compare the samples of the {n_groups} groups "
-            f"of views, and its clusters may be no more than these groups; cluster each "
-            f"group alone, or add samples that are seen in both."
+            f"of views, and its clusters may be no more than these; cluster each group "
+            f"alone, or add samples that are seen in both."
         )
