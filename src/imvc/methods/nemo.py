@@ -87,7 +87,7 @@ class NEMO(SimilarityGraphClusterer):
 
     def _similarity_graph(self, views):
         n = views.n_samples
-        check_memory(8 * 5 * n**2, f"NEMO on {n} samples")
+        check_memory(8 * 7 * n**2, f"NEMO on {n} samples")
         with self._stage("graphs"):
             X = (scaled_rows(views, v, self.scale) for v in range(views.n_views))
             RS = (

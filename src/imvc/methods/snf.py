@@ -93,7 +93,7 @@ class SNF(SimilarityGraphClusterer):
 
     def _similarity_graph(self, views):
         n = views.n_samples
-        check_memory(8 * (views.n_views + 5) * n**2, f"SNF on {n} samples")
+        check_memory(8 * (views.n_views + 9) * n**2, f"SNF on {n} samples")
         with self._stage("graphs"):
             X = (scaled_rows(views, v, self.scale) for v in range(views.n_views))
             rule = self.n_neighbors, self.width, self.metric
