@@ -12,11 +12,13 @@ if TYPE_CHECKING:  # for type checkers; at run time a class is imported when tou
     from imvc.methods.impute_kmeans import ImputeKMeans as ImputeKMeans
     from imvc.methods.imvc_cbg import IMVCCBG as IMVCCBG
     from imvc.methods.imvtsc_mvi import IMVTSCMVI as IMVTSCMVI
+    from imvc.methods.nemo import NEMO as NEMO
     from imvc.methods.pimvc import PIMVC as PIMVC
     from imvc.methods.psimvc_pg import PSIMVCPG as PSIMVCPG
     from imvc.methods.rise import RISE as RISE
     from imvc.methods.sfsr_imvc import SFSRIMVC as SFSRIMVC
     from imvc.methods.simvc_sa import SIMVCSA as SIMVCSA
+    from imvc.methods.snf import SNF as SNF
     from imvc.methods.ueaf import UEAF as UEAF
 
 
@@ -184,6 +186,16 @@ METHODS = {entry.name: entry for entry in (
            Rates(fixed=0.1, linear=3.5, features=0.45, clusters=1.2, wide=1.3,
                  cluster=60, base=2e5),
            sparse=True, test_options={"alignment": 0.01}),
+    Method("nemo", "imvc.methods.nemo:NEMO",
+           "Rappoport, Shamir, Bioinformatics 2019", "O(n^2)",
+           Rates(fixed=0.05, square=2e-7, features=0.2, clusters=0.15, squares=7,
+                 wide=2, base=2e5),
+           sparse=True),
+    Method("snf", "imvc.methods.snf:SNF",
+           "Wang et al., Nature Methods 2014", "O(n^2)",
+           Rates(fixed=0.05, square=2.5e-6, features=0.05, clusters=0.1, squares=9,
+                 squares_per_view=1, wide=2, base=2e5),
+           sparse=True),
     Method("impute-kmeans", "imvc.methods.impute_kmeans:ImputeKMeans",
            "mean imputation: the floor", "O(n)",
            Rates(fixed=0.05, linear=1.3, start=1.6, features=0.85, clusters=0.6,
