@@ -47,6 +47,12 @@ def test_multiples_of_the_clusters_are_worked_out_and_constraints_kept():
     assert [s["embedding_dim"] for s in special] == [4, 12]
 
 
+def test_a_grid_may_ask_for_some_more_than_the_clusters():
+    grid = {"n_anchors": ("c", "c+1", "2c+10", "c + 1", "c+")}
+    found = settings(MethodSpec("rise", "rise", grid=grid), "any", n_clusters=4)
+    assert [s["n_anchors"] for s in found] == [4, 5, 18, "c + 1", "c+"]
+
+
 def test_a_plan_is_the_product_of_rates_seeds_and_settings(write_suite, home):
     plan = plan_suite(load_suite(write_suite()), data_home=home)
     assert len(plan.runs) == 2 * 1 * 2 * (1 + 3 + 1)

@@ -103,6 +103,17 @@ def test_ring_fit_equals_plain_least_squares(shape, rank, n_updates, seed):
         np.testing.assert_allclose(Q, P, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(3, 1, 60, 2), (70, 2, 1, 3)])
+@pytest.mark.parametrize("n_updates", [1, 2, 3, 8])
+def test_a_mode_longer_than_all_that_meets_it_is_fitted_the_same(shape, n_updates, rng):
+    T, cores = rng.standard_normal(shape), random_ring_cores(shape, 2, rng)
+    fit, found = fit_tensor_ring(T, cores, n_updates)
+    expected, expected_cores = slow_ring_fit(T, cores, n_updates)
+    np.testing.assert_allclose(fit, expected, atol=1e-9)
+    for Q, P in zip(found, expected_cores):
+        np.testing.assert_allclose(Q, P, atol=1e-8)
+
+
 def test_residual_of_the_ring_never_rises(rng):
     T = rng.standard_normal((5, 6, 7, 3))
     cores, errors = random_ring_cores(T.shape, 3, rng), []

@@ -41,7 +41,7 @@ class MethodSpec:
         Fixed in all its runs.
     grid : mapping of str to tuple
         Values per parameter; their product is searched. ``"2c"`` is twice the number
-        of clusters.
+        of clusters, ``"c+1"`` one more than it.
     grid_for : mapping of str to mapping
         Per dataset, what replaces entries of ``grid``.
     constraints : tuple of str

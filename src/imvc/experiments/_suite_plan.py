@@ -32,7 +32,7 @@ from imvc.experiments._suite import (
 from imvc.methods import get_method
 from imvc.methods._registry import METHODS
 
-_MULTIPLE = re.compile(r"(\d*)c")
+_MULTIPLE = re.compile(r"(\d*)c(\+\d+)?")
 _COMPARE = {"<": operator.lt, "<=": operator.le}
 Group = tuple[RunSpec, ...]
 # What `beta_path` varies for the price of one fit.
@@ -267,7 +267,9 @@ def _shape(name: str, data_home: str | None) -> Shape:
 
 def _number(value: Any, n_clusters: int) -> Any:
     match = _MULTIPLE.fullmatch(value) if isinstance(value, str) else None
-    return int(match[1] or 1) * n_clusters if match else value
+    if match is None:
+        return value
+    return int(match[1] or 1) * n_clusters + int(match[2] or 0)
 
 
 def _resolved(parameters: Mapping[str, Any], n_clusters: int) -> dict[str, Any]:

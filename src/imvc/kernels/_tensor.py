@@ -3,11 +3,11 @@
 The proximal maps of the l1, l2,1, nuclear and tensor nuclear norms.
 """
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 import scipy.fft
-import scipy.linalg
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from imvc.kernels._distances import block_slices
 
@@ -165,29 +165,59 @@ def fit_tensor_ring(T, cores, n_updates):
     the right-hand side from contracting ``T`` core by core, so an update costs
     O(size r^2 + sum_k m_k r^4 + r^6) and no (r^2 x size / m_k) matrix is built. Where
     that Gram matrix is worse conditioned than about 1e6, the matrix is built and the
-    minimum-norm least-squares solution taken. An all-zero tensor gives zeros.
+    minimum-norm least-squares solution taken. An all-zero tensor gives zeros. A mode
+    longer than all that meets it goes through an orthonormal basis, O(m_k (r^2 +
+    size / m_k)^2) once, after which no update sees its length.
     """
     D, cores = T.ndim, [np.asarray(Q, np.float64) for Q in cores]
     if not np.any(T):
         return np.zeros(T.shape), cores
+    longest = int(np.argmax(T.shape))
+    if T.shape[longest] ** 2 > T.size + cores[longest].size:
+        return _fit_in_basis(T, cores, n_updates, longest)
+    transfers = [_transfer(Q) for Q in cores]
     for update in range(n_updates):
         k = update % D
         turned = T.transpose([*range(k, D), *range(k)])
         others = cores[k + 1 :] + cores[:k]
-        solved = _solve_core(turned, others, cores[k].shape)
+        gram = reduce(np.matmul, transfers[k + 1 :] + transfers[:k])
+        solved = _solve_core(turned, others, gram, cores[k].shape)
         norm = np.linalg.norm(solved)
         cores[k] = solved / norm if norm > 0 else solved
+        transfers[k] = _transfer(cores[k])
     ring = _contract(None, [solved, *others])
     fit = ring.transpose(np.argsort([*range(k, D), *range(k)]))
     return fit.astype(np.result_type(T, np.float32), copy=False), cores
 
 
-def _solve_core(T, others, shape):
-    """The core in front of the chain ``others`` that fits ``T`` best."""
+def _fit_in_basis(T, cores, n_updates, k):
+    """`fit_tensor_ring` with mode ``k`` in a basis of what ``T`` and its core span.
+
+    Turning a mode changes no least-squares problem, so this is the same fit.
+    """
+    m = T.shape[k]
+    unfolded = [np.moveaxis(A, axis, 0) for A, axis in ((T, k), (cores[k], 1))]
+    basis, R = np.linalg.qr(np.hstack([A.reshape(m, -1) for A in unfolded]))
+    short = [
+        np.moveaxis(part.reshape(len(R), *A.shape[1:]), 0, axis)
+        for part, A, axis in zip(np.hsplit(R, [T.size // m]), unfolded, (k, 1))
+    ]
+    cores[k] = short[1]
+    fit, cores = fit_tensor_ring(short[0], cores, n_updates)
+    fit = np.moveaxis(np.tensordot(basis, fit, (1, k)), 0, k)
+    cores[k] = np.moveaxis(np.tensordot(basis, cores[k], (1, 1)), 0, 1)
+    return fit.astype(np.result_type(T, np.float32), copy=False), cores
+
+
+def _solve_core(T, others, transfer, shape):
+    """The core in front of the chain ``others`` that fits ``T`` best.
+
+    ``transfer`` is the product of the transfer matrices of that chain.
+    """
     left, m, right = shape
     rhs = _contract(T, others).reshape(m, left * right)
-    gram = _chain_gram(others).reshape(left * right, left * right)
-    solution = _solve_normal(gram, rhs)
+    gram = transfer.reshape(right, right, left, left).transpose(2, 0, 3, 1)
+    solution = _solve_normal(gram.reshape(left * right, left * right), rhs)
     if solution is None:
         chain = np.moveaxis(_chain(others), (-1, 0), (0, 1))
         B = chain.reshape(left * right, -1)
@@ -202,14 +232,13 @@ def _solve_normal(gram, rhs):
     The squared ratio of the factor's extreme diagonal entries bounds the condition
     from below; the margin of 100 covers how far it may be off in practice.
     """
-    try:
-        factor = scipy.linalg.cho_factor(gram, lower=True)
-    except np.linalg.LinAlgError:
+    factor, failed = dpotrf(gram.T, lower=1, clean=0)
+    if failed:
         return None
-    diagonal = np.abs(np.diag(factor[0]))
+    diagonal = factor.diagonal()
     if (diagonal.min() / diagonal.max()) ** 2 <= 100 * _NORMAL_TOL:
         return None
-    return scipy.linalg.cho_solve(factor, rhs.T).T
+    return dpotrs(factor, rhs.T, lower=1)[0].T
 
 
 def _contract(T, cores):
@@ -224,29 +253,41 @@ def _contract(T, cores):
 
 
 def _einsum(arrays, labels, result):
-    """einsum in the cheapest order, which is searched once for given shapes."""
-    path = _einsum_path(tuple(A.shape for A in arrays), tuple(labels), result)
-    terms = [x for pair in zip(arrays, map(list, labels)) for x in pair]
-    return np.einsum(*terms, list(result), optimize=list(path))
+    """einsum, pair by pair in the cheapest order, which is planned once for shapes.
+
+    No label may be in more than two of arrays and result.
+    """
+    shapes = tuple(A.shape for A in arrays)
+    pairs, order = _plan_einsum(shapes, tuple(labels), result)
+    arrays = list(arrays)
+    for (first, second), axes in pairs:
+        B, A = arrays.pop(second), arrays.pop(first)
+        arrays.append(np.tensordot(A, B, axes))
+    return arrays[0].transpose(order)
 
 
 @lru_cache(maxsize=128)
-def _einsum_path(shapes, labels, result):
+def _plan_einsum(shapes, labels, result):
+    """Pairs of arrays with the axes to sum over, and the order of the last axes."""
     blanks = [np.broadcast_to(0.0, shape) for shape in shapes]
     terms = [x for pair in zip(blanks, map(list, labels)) for x in pair]
-    return tuple(np.einsum_path(*terms, list(result), optimize=_ANY_ORDER)[0])
+    path = np.einsum_path(*terms, list(result), optimize=_ANY_ORDER)[0]
+    labels, pairs = [list(own) for own in labels], []
+    for first, second in map(sorted, path[1:]):
+        b, a = labels.pop(second), labels.pop(first)
+        shared = [label for label in a if label in b]
+        axes = [a.index(label) for label in shared], [b.index(x) for x in shared]
+        pairs.append(((first, second), axes))
+        labels.append([label for label in a + b if label not in shared])
+    return pairs, [labels[0].index(label) for label in result]
 
 
-def _chain_gram(cores):
-    """Gram matrix (left, right, left', right') of a chain over all its modes."""
-    product = np.eye(cores[0].shape[0] ** 2)
-    for Q in cores:
-        r, m, s = Q.shape
-        rows = Q.transpose(0, 2, 1).reshape(r * s, m)
-        transfer = (rows @ rows.T).reshape(r, s, r, s).transpose(0, 2, 1, 3)
-        product = product @ transfer.reshape(r * r, s * s)
-    first, last = cores[0].shape[0], cores[-1].shape[-1]
-    return product.reshape(first, first, last, last).transpose(2, 0, 3, 1)
+def _transfer(Q):
+    """Transfer matrix (r^2, s^2) of a core (r, m, s): sum over modes of Q x Q."""
+    r, m, s = Q.shape
+    rows = Q.transpose(0, 2, 1).reshape(r * s, m)
+    product = (rows @ rows.T).reshape(r, s, r, s).transpose(0, 2, 1, 3)
+    return product.reshape(r * r, s * s)
 
 
 def _chain(cores):

@@ -341,6 +341,11 @@ class EmbeddingClusterer(MultiViewClusterer):
     view_weights_: np.ndarray
     _order_of_views_matters = True  # beyond rounding, to what `_embed` finds
 
+    @property
+    def _shuffles(self):
+        """Whether samples are shuffled first; None where their order says nothing."""
+        return getattr(self, "shuffle", None)
+
     @abstractmethod
     def _embed(self, views, rng):
         """Embedding (n_samples, d) of IncompleteViews, found in `_iterations`."""
@@ -387,7 +392,7 @@ class EmbeddingClusterer(MultiViewClusterer):
         """
         order = by_name = None
         # Without `shuffle` the order is part of such a method.
-        if views.sample_keys is not None and getattr(self, "shuffle", True):
+        if views.sample_keys is not None and self._shuffles is not False:
             order = np.argsort(views.sample_keys, kind="stable")
         if self._order_of_views_matters:
             by_name = name_order(views.names)
@@ -407,7 +412,7 @@ class EmbeddingClusterer(MultiViewClusterer):
 
     def _embed_shuffled(self, views, rng):
         """`_embed`, on shuffled samples for methods whose result depends on order."""
-        if not getattr(self, "shuffle", False):
+        if not self._shuffles:
             return self._embed(views, rng)
         order = rng.permutation(views.n_samples)
         shuffled = self._embed(views.select(order), rng)

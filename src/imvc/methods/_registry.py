@@ -168,7 +168,7 @@ METHODS = {entry.name: entry for entry in (
            sparse=True, test_options={"match_clusters": True, "row_normalize": True}),
     Method("sfsr-imvc", "imvc.methods.sfsr_imvc:SFSRIMVC",
            "Long et al., TKDE 2024", "O(n)",
-           Rates(fixed=0.35, linear=20, power=1.1, features=0.35, clusters=0.4,
+           Rates(fixed=0.1, linear=6, power=1.1, features=0.35, clusters=0.4,
                  views=0.2, wide=1.5, cluster=130, base=2e5),
            test_options={"embedding": "features"}),
     Method("psimvc-pg", "imvc.methods.psimvc_pg:PSIMVCPG",

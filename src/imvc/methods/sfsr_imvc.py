@@ -22,11 +22,16 @@ ADMM without the large variables. With the sum G_v = L1_v + X_v - Ex_v on the ob
 rows the new multiplier is G_v - H_v P_v', which is also the misfit that the stopping
 rule asks for. On the missing rows L1_v = 0, Ex_v is one number e_v and
 X_v = H_v P_v' + e_v. So T_v and L1_v are the only arrays with d_v columns and n_v rows.
+
+The fold (n1, n2) = (1, n), a line, knows no neighbours. Any other one lays the samples
+out in the order in which they stand, which a low-rank ring profits from if they are
+sorted by class. On a line r^2 >= M V numbers a sample fit any codes: no ring is fitted.
 """
 
 import warnings
 from dataclasses import dataclass
 from math import isqrt
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -63,7 +68,8 @@ class SFSRIMVC(EmbeddingClusterer):
         M; by default ``n_clusters``. More than ``n_clusters + 1`` cannot be orthogonal:
         the program then runs as the authors' does, with a warning.
     ring_rank : int, default=8
-        r, the rank of the tensor ring. Tune this first.
+        r, the rank of the tensor ring. On a line it ties the views only where
+        ``ring_rank**2`` is below ``n_views * n_anchors``.
     feature_penalty : float, default=1e-4
         gamma: weight of the squared norm of the features.
     error_penalty : float, default=1.0
@@ -78,10 +84,16 @@ class SFSRIMVC(EmbeddingClusterer):
         What k-means runs on: all left singular vectors of the summed codes,
         unweighted (the authors' program); the summed codes; or the recovered features
         of all views side by side (not the authors'; see the documentation).
+    fold : {"line", "balanced"} or pair of int, default="line"
+        n1 and n2, how the ring lays out the samples: "line" is (1, n_samples), where
+        order carries nothing; "balanced" the most even factors of n_samples, or a
+        padded square, as in the authors' program; a pair has n2 = n_samples / n1,
+        rounded up.
     shuffle : bool, default=True
-        Fit on shuffled samples and bring the result back into order. Folding the
-        sample index makes the method depend on their order, and samples stored class
-        by class would leak their labels; False reproduces published numbers.
+        For folds other than a line: fit on shuffled samples and bring the result back
+        into order. False keeps the stored order, which **leaks labels** where samples
+        are stored class by class; with ``fold="balanced"`` it reproduces what was
+        published, and is for nothing else.
     tol : float, default=1e-6
         Stop, after ten iterations, when the relative misfit of the observed samples
         or the largest change of an entry of codes, features or inferred samples
@@ -121,11 +133,21 @@ class SFSRIMVC(EmbeddingClusterer):
     penalty_growth: AtLeastOne = 1.8
     start: Literal["identity", "pca"] = "identity"
     embedding: Literal["singular-vectors", "codes", "features"] = "singular-vectors"
+    fold: Literal["line", "balanced"] | tuple | list = "line"
     shuffle: bool = True
     max_iter: Count = 50
     tol: NonNegative = 1e-6
 
     _most_offset = 10  # from there on the mean row hides the others (measured)
+
+    @property
+    def _shuffles(self):
+        on_a_line = self.fold == "line" or 1 in tuple(self.fold)
+        return None if on_a_line else self.shuffle
+
+    def _check_against(self, data):
+        super()._check_against(data)
+        fold_shape(data.n_samples, self.fold)
 
     def _embed(self, views, rng):
         K, M = self.n_clusters + 1, self.n_anchors or self.n_clusters
@@ -140,8 +162,9 @@ class SFSRIMVC(EmbeddingClusterer):
         parts = [start_view(views, v, K, M, self.start) for v in range(views.n_views)]
         rule = self.ring_rank, self.feature_penalty, self.error_penalty
         draw = np.random.default_rng(draw_seed(rng))
+        fold = fold_shape(views.n_samples, self.fold)
         with self._stage("solve"), self._iterations() as steps:
-            C, _ = solve(parts, *rule, draw, steps, eta=self.penalty_growth)
+            C, _ = solve(parts, *rule, draw, steps, fold=fold, eta=self.penalty_growth)
         if self.embedding == "features":
             return np.hstack([part.H for part in parts]).astype(views.dtype)
         S = C.sum(axis=0)
@@ -198,7 +221,7 @@ def principal_basis(T, K):
     return np.pad(fix_signs(Q), ((0, 0), (0, K - Q.shape[1])))
 
 
-def solve(parts, r, gamma, lambda_, rng, steps, *, eta=1.8, fold=None):
+def solve(parts, r, gamma, lambda_, rng, steps, *, fold, eta=1.8):
     """The ADMM loop; ``rng.standard_normal(size)`` feeds the ring, ``fold`` is n1, n2.
 
     ``parts`` come from `start_view`, are overwritten, and hold the last variables.
@@ -207,7 +230,7 @@ def solve(parts, r, gamma, lambda_, rng, steps, *, eta=1.8, fold=None):
     n, M = len(parts[0].H), parts[0].A.shape[1]
     C = np.zeros((len(parts), n, M))
     Y, L3 = np.zeros_like(C), np.zeros_like(C)
-    fold, rho, growth, history = fold or fold_shape(n), _RHO, 1.0, []
+    rho, growth, history = _RHO, 1.0, []
     # Where nothing is missing X cannot change, which says nothing.
     watched = [0, 1, 2, 3] if any(part.absent.size for part in parts) else [0, 1, 3]
     for iteration in steps:
@@ -324,6 +347,8 @@ def update_Y(G, fold, r, rng):
     """Y = tensor ring of rank r near stack(C_v) - L3, from new random cores."""
     V, n, M = G.shape
     n1, n2 = fold
+    if M * n1 * V <= r**2:  # the core of n2 alone fits anything, whatever the others
+        return G
     if n1 * n2 > n:
         G = np.concatenate([G, np.zeros((V, n1 * n2 - n, M))], axis=1)
     folded = G.reshape(V, n2, n1, M).transpose(3, 2, 1, 0)
@@ -332,7 +357,29 @@ def update_Y(G, fold, r, rng):
     return ring.transpose(3, 2, 1, 0).reshape(V, n1 * n2, M)[:, :n]
 
 
-def fold_shape(n):
+def fold_shape(n, fold):
+    """n1, n2 for n samples; a pair that does not hold just these is refused."""
+    if fold == "line":
+        return 1, n
+    if fold == "balanced":
+        return balanced_fold(n)
+    if len(fold) != 2 or not all(isinstance(size, Integral) for size in fold):
+        raise ValueError(
+            f"fold={fold!r} must be 'line', 'balanced' or a pair of whole numbers n1, "
+            f"n2 (--set fold=line)."
+        )
+    n1, n2 = fold
+    if not (1 <= n1 <= n and n2 == -(-n // n1)):
+        fits = f"{n1}, {-(-n // n1)}" if 1 <= n1 <= n else f"1, {n}"
+        raise ValueError(
+            f"fold={fold!r} does not fit {n} samples: n1 must lie between 1 and {n}, "
+            f"and n2 be {n} / n1, rounded up, such as ({fits}); or take 'line' (--set "
+            f"fold=line)."
+        )
+    return int(n1), int(n2)
+
+
+def balanced_fold(n):
     """n1, n2 for n samples: the balanced factors if near a square, else padded."""
     root = isqrt(n)
     n1 = next(q for q in range(root, 0, -1) if n % q == 0)
