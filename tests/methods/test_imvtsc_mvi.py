@@ -10,7 +10,13 @@ from imvc.kernels._laplacian import largest_eigenvectors, normalized_adjacency
 from imvc.methods import _cost
 from imvc.methods._base import padded_unit_rows
 from imvc.methods._iterations import Iterations
-from imvc.methods.imvtsc_mvi import IMVTSCMVI, initial_graphs, solve, solve_ridge
+from imvc.methods.imvtsc_mvi import (
+    IMVTSCMVI,
+    initial_graphs,
+    is_narrow,
+    solve,
+    solve_ridge,
+)
 from imvc.metrics import adjusted_rand
 
 
@@ -127,12 +133,14 @@ def test_updates_equal_the_slow_oracle(n, repeat_last, seed):
         np.testing.assert_allclose(found[v].T, E[v], atol=1e-8)
 
 
-@pytest.mark.parametrize("d", [4, 12, 30])
+@pytest.mark.parametrize("d", [4, 12, 30])  # both sides of is_narrow
 def test_ridge_solution_does_not_depend_on_the_route(d, rng):
     n, a, mu = 12, 0.3, 2.0
     Y, W, Q = (rng.standard_normal((n, k)) for k in (d, d, n))
     expected = np.linalg.solve(a * np.eye(n) + mu * Y @ Y.T, Q + mu * Y @ W.T)
-    np.testing.assert_allclose(solve_ridge(Y, Q.copy(), W, a, mu), expected, atol=1e-10)
+    G = Y.T @ Y if is_narrow(Y) else Y @ Y.T
+    found = solve_ridge(Y, Q.copy(), W, a, mu, G)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
 def test_residual_vanishes_and_graphs_are_stochastic(seed):
