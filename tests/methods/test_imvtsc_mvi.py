@@ -7,10 +7,16 @@ from sklearn.exceptions import ConvergenceWarning
 from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._laplacian import largest_eigenvectors, normalized_adjacency
-from imvc.methods import _cost
+from imvc.methods import _cost, imvtsc_mvi
 from imvc.methods._base import padded_unit_rows
 from imvc.methods._iterations import Iterations
-from imvc.methods.imvtsc_mvi import IMVTSCMVI, initial_graphs, solve, solve_ridge
+from imvc.methods.imvtsc_mvi import (
+    IMVTSCMVI,
+    View,
+    initial_graphs,
+    solve,
+    solve_ridge,
+)
 from imvc.metrics import adjusted_rand
 
 
@@ -127,12 +133,34 @@ def test_updates_equal_the_slow_oracle(n, repeat_last, seed):
         np.testing.assert_allclose(found[v].T, E[v], atol=1e-8)
 
 
-@pytest.mark.parametrize("d", [4, 12, 30])
-def test_ridge_solution_does_not_depend_on_the_route(d, rng):
-    n, a, mu = 12, 0.3, 2.0
-    Y, W, Q = (rng.standard_normal((n, k)) for k in (d, d, n))
+@pytest.mark.parametrize("share", [0.02, 1.0])
+@pytest.mark.parametrize("d", [20, 60, 90])
+def test_ridge_solution_does_not_depend_on_the_route(d, share, rng):
+    n, a, mu = 60, 0.3, 2.0
+    X, W, Q = (rng.standard_normal((n, k)) for k in (d, d, n))
+    seen = np.arange(n) % 3 > 0
+    X *= (rng.random((n, d)) < share) & seen[:, None]
+    view = View(X, seen)
+    view.E = rng.standard_normal((20, d))
+    view.Y[~seen] = view.E
+    assert (view.sparse, view.narrow) == (share < 1, d == 20)
+    Y = view.Y
     expected = np.linalg.solve(a * np.eye(n) + mu * Y @ Y.T, Q + mu * Y @ W.T)
-    np.testing.assert_allclose(solve_ridge(Y, Q.copy(), W, a, mu), expected, atol=1e-10)
+    found = solve_ridge(view, Q.copy(), W, a, mu)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_sparse_products_change_nothing(monkeypatch):
+    data = make_views(40, (8, 60), 2, incomplete=0.5, random_state=0)
+    Xs = [np.where(np.abs(X) > np.quantile(np.abs(X), 0.7), X, 0) for X in data.Xs]
+    views = as_views(Xs, data.mask)
+    start, graphs = initial_graphs(padded(views), views, 5), []
+    for share in (0.0, 1.0):
+        monkeypatch.setattr(imvtsc_mvi, "_SPARSE", share)
+        Z, steps = start.copy(), Iterations(40, 1e-6)
+        solve(padded(views), views.mask, Z, (1e-5, 0.01, 0.01), steps)
+        graphs.append(Z)
+    np.testing.assert_allclose(*graphs, atol=1e-10)
 
 
 def test_residual_vanishes_and_graphs_are_stochastic(seed):

@@ -5,7 +5,7 @@ import numpy as np
 from imvc.kernels._distances import block_slices
 
 
-def project_simplex(V, *, weights=None):
+def project_simplex(V, *, weights=None, near=None):
     """Rows of ``V`` projected on {s >= 0, sum(s) = 1}, all at once and exactly.
 
     Solves ``min_s sum_j w_j (s_j - v_j)^2`` for every row; without ``weights`` this is
@@ -17,6 +17,10 @@ def project_simplex(V, *, weights=None):
         An entry of -inf stays 0: write it where an entry is not free (a diagonal).
     weights : ndarray that broadcasts to the shape of ``V``, optional
         Positive and finite.
+    near : ndarray of the shape of ``V``, optional
+        Where it is positive, the result is expected to be: saves passes when a sequence
+        of projections changes little. Has no effect on the result; without ``weights``
+        only.
 
     Returns
     -------
@@ -47,15 +51,16 @@ def project_simplex(V, *, weights=None):
         if not (np.isfinite(top) | (top == -np.inf)).all():
             raise ValueError("V must not hold NaN or +inf.")
         if weights is None:
-            result[block] = _project(B, top)
+            guess = None if near is None else near.reshape(rows.shape)[block] > 0
+            result[block] = _project(B, top, guess)
         else:
             w = np.asarray(weights[block], np.float64)
             result[block] = _project_weighted(B, w)
     return result.reshape(V.shape)
 
 
-def _project(B, top):
-    """Unweighted rows; spoils ``B``."""
+def _project(B, top, guess=None):
+    """Unweighted rows, the support expected at ``guess``; spoils ``B``."""
     m = B.shape[1]
     with np.errstate(invalid="ignore"):  # -inf - -inf in a row with nothing free
         B -= top[:, None]
@@ -63,6 +68,10 @@ def _project(B, top):
     np.maximum(B, -1, out=B)
     ones = np.ones(m)
     theta = np.maximum((B @ ones - 1) / max(m, 1), -1)
+    if guess is not None:  # theta is the largest over all supports, so any is below it
+        size = np.count_nonzero(guess, axis=1)
+        own = np.where(guess, B, 0) @ ones
+        np.maximum(theta, (own - 1) / np.maximum(size, 1), out=theta, where=size > 0)
     live, L = np.arange(B.shape[0]), B
     count = np.full(B.shape[0], m + 1)
     while live.size:

@@ -22,6 +22,7 @@ from typing import Literal
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 
 from imvc.kernels._laplacian import (
     embed_graph,
@@ -30,12 +31,14 @@ from imvc.kernels._laplacian import (
     normalized_adjacency,
 )
 from imvc.kernels._simplex import project_simplex
-from imvc.kernels._tensor import shrink_tensor_svd, soft_threshold
+from imvc.kernels._tensor import shrink_tensor_svd
 from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, estimator
 
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
+_NARROW = 0.7  # features per sample below which the d x d side costs less: flops
+_SPARSE = 0.05  # share of entries below which a sparse product is faster, measured
 _STACKS = 7  # arrays of n_views * n^2 doubles that exist at once, measured
 
 
@@ -133,64 +136,110 @@ def solve(X, mask, Z, lambdas, steps, *, repeat_last=False):
     Returns the inferred rows E of every view.
     """
     lambda1, lambda2, lambda3 = lambdas
-    missing = [np.flatnonzero(~seen) for seen in mask.T]
-    Y, B, C = list(X), [np.zeros_like(x) for x in X], [np.zeros_like(x) for x in X]
-    E: list = [None] * len(X)
+    views = [View(x, seen) for x, seen in zip(X, mask.T)]
     P, A, mu = Z.copy(), np.zeros_like(Z), _MU
-    for iteration in steps:
-        if iteration > 1:
-            growth = min(_RHO, _MU_MAX / mu)
-            mu *= growth
-            for multiplier in (A, *C):
-                multiplier /= growth
-        update_Z(Z, P, A, Y, B, C, lambda3, mu)
+    for _ in steps:
+        update_Z(Z, P, A, views, lambda3, mu)
         A += Z
         P = update_P(A, mu, repeat_last)
         A -= P
-        worst = _largest_difference(Z, P)
-        for v, x in enumerate(X):
-            E[v], Y[v], K = update_E(Z[v], x, missing[v], B[v], C[v], lambda1, mu)
-            B[v] = update_B(K, C[v], lambda2, mu)
-            C[v] += K - B[v]
-            worst = max(worst, _largest_difference(K, B[v]))
+        worst = max(_largest_difference(z, p) for z, p in zip(Z, P))
+        growth = min(_RHO, _MU_MAX / mu)
+        for view, Z_v in zip(views, Z):
+            K = update_E(Z_v, view, lambda1, mu)
+            worst = max(worst, update_BC(K, view, lambda2, mu, growth))
+        A /= growth
+        mu *= growth
         steps.add(worst)
         steps.converged = worst < steps.tol
-    return E
+    return [view.E for view in views]
 
 
-def update_Z(Z, P, A, Y, B, C, lambda3, mu):
+class View:
+    """What the loop keeps of one view: Y_v, E_v, C_v and D_v = C_v - B_v.
+
+    Products with the observed rows are sparse where these are, and their Gram matrix,
+    of the side that `solve_ridge` takes, never changes.
+    """
+
+    def __init__(self, X, seen):
+        n, d = X.shape
+        self.seen, self.missing = np.flatnonzero(seen), np.flatnonzero(~seen)
+        self.X, self.Y, self.observed = X, X.copy(), X[self.seen]
+        self.E = np.zeros((self.missing.size, d))
+        self.C, self.D = np.zeros_like(X), np.zeros_like(X)
+        self.narrow = d < _NARROW * n
+        self._gram = X.T @ X if self.narrow else X @ X.T
+        self.sparse = np.count_nonzero(X) < _SPARSE * X.size
+        if self.sparse:
+            self.observed = scipy.sparse.csr_matrix(self.observed)
+            self._columns = self.observed.T.tocsr()
+
+    def gram(self):
+        """Y_v'Y_v or Y_vY_v' anew from the inferred rows, O(m d min(n, d))."""
+        if self.narrow:
+            return self._gram + self.E.T @ self.E
+        G, inferred = self._gram.copy(), self.times(self.E)
+        G[self.missing] = inferred.T
+        G[:, self.missing] = inferred
+        return G
+
+    def times(self, W):
+        """Y_v W'."""
+        if not self.sparse:
+            return self.Y @ W.T
+        product = np.empty((len(self.Y), len(W)))
+        product[self.seen] = self.observed @ np.ascontiguousarray(W.T)
+        product[self.missing] = self.E @ W.T
+        return product
+
+    def under(self, M):
+        """M'Y_v."""
+        if not self.sparse:
+            return M.T @ self.Y
+        return self.under_observed(M) + M[self.missing].T @ self.E
+
+    def under_observed(self, M):
+        """M'X_v."""
+        if not self.sparse:
+            return M[self.seen].T @ self.observed
+        return np.ascontiguousarray((self._columns @ M[self.seen]).T)
+
+
+def update_Z(Z, P, A, views, lambda3, mu):
     """Z_v = rows of (a I + mu Y_v Y_v')^-1 (Q + mu Y_v W_v') put on the simplex.
 
     W_v = Y_v - B_v + C_v, a = 2 lambda3 ((l-1)/l)^2 + mu,
     Q = 2 lambda3 (l-1)/l^2 sum_{k != v} Z_k + mu (P_v - A_v), with the old Z_k in all
-    views. In place, since a fourth stack of graphs is saved. O(l n^2 d), or O(l n^3)
-    where a view has more features than samples.
+    views. Z and P are overwritten, the latter by Q, which saves a stack of graphs.
+    O(l n^2 d), or O(l n^3) where a view has about as many features as samples.
     """
-    l, n = len(Y), Z.shape[1]
+    l, n = Z.shape[:2]
     a = 2 * lambda3 * ((l - 1) / l) ** 2 + mu
+    pull = 2 * lambda3 * (l - 1) / l**2
     total = Z.sum(axis=0)
-    for v in range(l):
-        Q = total - Z[v]
-        Q *= 2 * lambda3 * (l - 1) / l**2
-        Q += mu * P[v]
-        Q -= mu * A[v]
-        T = solve_ridge(Y[v], Q, Y[v] - B[v] + C[v], a, mu)
+    total *= pull
+    for view, Z_v, Q, A_v in zip(views, Z, P, A):
+        Q -= A_v
+        Q *= mu
+        Q += total
+        Q -= pull * Z_v
+        T = solve_ridge(view, Q, view.Y + view.D, a, mu)
         T[np.diag_indices(n)] = -np.inf
-        Z[v] = project_simplex(T)
+        Z_v[:] = project_simplex(T, near=Z_v)
 
 
-def solve_ridge(Y, Q, W, a, mu):
-    """(a I + mu Y Y')^-1 (Q + mu Y W') by the smaller of Y'Y and Y Y'."""
-    n, d = Y.shape
-    if d >= n:
-        G = mu * (Y @ Y.T)
-        G[np.diag_indices(n)] += a
-        return _solve_positive(G, Q + mu * (Y @ W.T))
+def solve_ridge(view, Q, W, a, mu):
+    """(a I + mu Y Y')^-1 (Q + mu Y W') by the cheaper of Y'Y and Y Y'; spoils Q."""
+    G = view.gram()
+    G[np.diag_indices_from(G)] += a / mu
+    if not view.narrow:
+        Q /= mu
+        Q += view.times(W)
+        return _solve_positive(G, Q)
     # Woodbury, and (a I + mu YY')^-1 Y = Y (a I + mu Y'Y)^-1 for the second term.
-    G = Y.T @ Y
-    G[np.diag_indices(d)] += a / mu
-    T = Y @ _solve_positive(G, W.T - (Y.T @ Q) / a)
     Q /= a
+    T = view.times(_solve_positive(G, (W - view.under(Q)).T).T)
     T += Q
     return T
 
@@ -200,28 +249,40 @@ def update_P(M, mu, repeat_last=False):
     return shrink_tensor_svd(M, 1 / mu, axis=2, repeat_last=repeat_last)
 
 
-def update_E(Z, X, missing, B, C, lambda1, mu):
+def update_E(Z, view, lambda1, mu):
     """E_v = (2 lambda1 / mu I + R_v R_v')^-1 R_v (Z_v'X_v - X_v + B_v - C_v).
 
-    Returns E_v, Y_v and K_v = Y_v - Z_v'Y_v. O(n n_v d + m n d + m^2 n) for m missing.
+    Writes E_v and Y_v, returns K_v = Y_v - Z_v'Y_v. O(n^2 d + m n d + m^2 n) for m
+    missing.
     """
-    K = X - Z.T @ X
-    if not missing.size:
-        return np.zeros((0, X.shape[1])), X, K
-    R = -Z[missing]
-    R[np.arange(missing.size), missing] += 1
-    G = R @ R.T
-    G[np.diag_indices_from(G)] += 2 * lambda1 / mu
-    E = _solve_positive(G, R @ (B - C - K))
-    Y = X.copy()
-    Y[missing] = E
-    K += R.T @ E
-    return E, Y, K
+    missing = view.missing
+    K = view.under_observed(Z)
+    np.subtract(view.X, K, out=K)
+    if missing.size:
+        R = Z[missing]
+        R[np.arange(missing.size), missing] -= 1  # -R_v
+        G = R @ R.T
+        G[np.diag_indices_from(G)] += 2 * lambda1 / mu
+        view.D += K
+        view.E = _solve_positive(G, R @ view.D)
+        view.Y[missing] = view.E
+        K -= R.T @ view.E
+    return K
 
 
-def update_B(K, C, lambda2, mu):
-    """B_v = soft(K_v + C_v, lambda2 / mu), entrywise."""
-    return soft_threshold(K + C, lambda2 / mu)
+def update_BC(K, view, lambda2, mu, growth):
+    """B_v = soft(K_v + C_v, lambda2 / mu), and C_v = K_v + C_v - B_v for the next mu.
+
+    The new C_v is K_v + C_v clipped, so that B_v need not exist. Overwrites ``K``;
+    returns the largest entry of K_v - B_v, by which C_v has changed.
+    """
+    B, limit = np.add(K, view.C, out=K), lambda2 / mu
+    C = np.clip(B, -limit, limit)
+    B -= C
+    worst = _largest_difference(C, view.C)
+    C /= growth
+    view.C, view.D = C, np.subtract(C, B, out=B)
+    return worst
 
 
 def initial_graphs(X, views, k):
@@ -244,4 +305,5 @@ def _solve_positive(G, rhs):
 
 
 def _largest_difference(a, b):
-    return max(float(np.abs(x - y).max()) for x, y in zip(a, b))
+    D = a - b
+    return float(max(D.max(), -D.min()))
