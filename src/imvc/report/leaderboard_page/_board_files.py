@@ -61,7 +61,9 @@ def what_was_run(board: Board) -> list[str]:
         if value
     ]
     if limits:
-        told.append(f"Limits per run: {' and '.join(limits)}.")
+        told.append(
+            f"Limits per run: {' and '.join(limits)}, unless the command set others."
+        )
     machines: dict[str, None] = {}
     for record in records:
         about = record.machine

@@ -27,6 +27,10 @@
   const isolated = (name) => `\u2068${name}\u2069`;  // a name of another direction stays apart
   const cut = (name, most) => ([...name].length > most ? [...name].slice(0, most - 1).join("") + "…" : name);
 
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `12.5px ${getComputedStyle(document.body).fontFamily}`;
+  const widthOf = (text) => pen.measureText(text).width;
+
   function median(values) {
     const sorted = Float64Array.from(values).sort(), n = sorted.length;
     return n ? (sorted[(n - 1) >> 1] + sorted[n >> 1]) / 2 : null;
@@ -340,9 +344,10 @@
   }
 
   function plainTable(table, heads, rows) {
-    const head = heads.map((name) => make("th", { scope: "col" }, name));
-    const body = rows.map((row) => make("tr", {}, ...row.map((text, i) => make(i ? "td" : "th", i ? {} : { scope: "row" }, text))));
-    table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body));
+    const side = (text) => (typeof text === "string" && /^[+−–\d]/.test(text) ? "n" : null);
+    const head = heads.map((name, i) => make("th", { scope: "col", class: side(rows[0]?.[i]) }, name));
+    const cell = (text, i) => make(i ? "td" : "th", { class: side(text), scope: i ? null : "row" }, text);
+    table.replaceChildren(make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell)))));
   }
 
   function failureTable() {
@@ -366,12 +371,11 @@
       found.set(key, [...(found.get(key) ?? []), run]);
     }
     const rows = [...found.values()].sort((a, b) => a[0].protocol - b[0].protocol || a[0].rate - b[0].rate);
-    plainTable($("masks"), ["Protocol", "Nominal rate", "Missing entries", "Complete samples", "Runs", "What the rate is the rate of"],
-      rows.map((own) => {
-        const protocol = data.protocols[own[0].protocol];
-        return [named(protocol.name), own[0].rate ? String(own[0].rate) : "–", percents(known(own.map((run) => run.missing))),
-          percents(known(own.map((run) => run.complete))), String(own.length), make("span", { class: "note" }, protocol.definition)];
-      }));
+    plainTable($("masks"), ["Protocol", "Nominal rate", "Missing entries", "Complete samples", "Runs"], rows.map((own) => [
+      named(data.protocols[own[0].protocol].name), own[0].rate ? String(own[0].rate) : "–",
+      percents(known(own.map((run) => run.missing))), percents(known(own.map((run) => run.complete))), String(own.length)]));
+    const protocols = [...new Set(rows.map((own) => own[0].protocol))].map((i) => data.protocols[i]);
+    $("definitions").replaceChildren(...protocols.flatMap((one) => [make("dt", {}, one.name), make("dd", {}, one.definition)]));
   }
 
   // ---- words
@@ -379,10 +383,11 @@
   function words() {
     const { chosen, n, k, rank, order, difference } = view;
     const bad = chosen.filter((run) => run.status !== "ok").length;
-    const which = [state.protocol || "all protocols", state.rate ? `nominal rate ${state.rate}` : "all nominal rates", state.kind ? `data of kind ${isolated(state.kind)}` : "all kinds of data"];
-    $("chosen").textContent = !chosen.length ? "No run is left by these filters." :
-      `${count(k, "method")}, ${count(view.datasets.length, "dataset")}, ${count(chosen.length, "run")}, ${bad} without a result; ${which.join(", ")}. ` +
-      `Measured: ${percents(known(chosen.map((run) => run.missing)))} of the entries missing, ${percents(known(chosen.map((run) => run.complete)))} of the samples complete.`;
+    const facts = [[String(view.datasets.length), "datasets"], [String(k), "methods"], [String(chosen.length), `runs, ${bad} without a result`],
+      [percents(known(chosen.map((run) => run.missing))), `of the entries missing${state.rate ? ` (nominal rate ${state.rate})` : ""}`],
+      [percents(known(chosen.map((run) => run.complete))), "of the samples complete"]];
+    if (n && k > 1) facts.unshift([cut(data.methods[view.methods[order[0]]], 40), `best mean rank: ${fixed(rank[order[0]], 2)}`]);
+    $("chosen").replaceChildren(...(chosen.length ? facts.map(([value, name]) => make("li", {}, make("strong", {}, named(value)), name)) : [make("li", {}, "No run is left by these filters.")]));
     const told = [];
     if (n && k > 1) {
       const best = order[0], name = (j) => isolated(data.methods[view.methods[j]]);
@@ -392,7 +397,7 @@
         told.push(near.length ? `By rank alone it cannot be told apart from ${near.map(name).join(", ")}.` : "All others are worse by more than the critical difference.");
       }
       const likely = order.slice(1).filter((j) => view.pairs[best][j].better >= 0.95);
-      told.push(`It is better by more than a point with a probability of 0.95 or more than ${likely.length} of the ${k - 1} others.`);
+      told.push(`With a probability of 0.95 or more it is better than ${likely.length} of the ${k - 1} others by over a point.`);
     }
     if (n < view.datasets.length) told.push(`Ranks and pairs leave out ${count(view.datasets.length - n, "dataset")} that not all of these methods were run on.`);
     $("words").textContent = told.join(" ");
@@ -426,23 +431,25 @@
     const { order, rank, difference, k } = view;
     if (difference === null) return void $("ranks").replaceChildren();
     const width = pictureWidth("ranks"), names = order.map((j) => data.methods[view.methods[j]]);
-    const most = Math.floor((0.3 * width) / 7) - 5;
-    const margin = 7 * (Math.min(most, Math.max(...names.map((name) => [...name].length))) + 5) + 12;
-    const at = (value) => margin + ((value - 1) / (k - 1)) * (width - 2 * margin);
-    const joined = groups(), axis = 58, first = axis + 16 + 9 * joined.length, half = Math.ceil(k / 2);
+    // On a narrow screen all names stand on one side, and the axis has the rest.
+    const narrow = width < 560, half = narrow ? k : Math.ceil(k / 2), shown = names.map((name) => cut(name, narrow ? 18 : width < 700 ? 17 : 26));
+    const margin = Math.max(...shown.map((name) => widthOf(`${name}  00.00`))) + 14;
+    const right = narrow ? width - 12 : width - margin;
+    const at = (value) => margin + ((value - 1) / (k - 1)) * (right - margin);
+    const joined = groups(), axis = 58, first = axis + 16 + 9 * joined.length;
     const marks = [line(at(1), axis, at(k), axis)];
-    const every = Math.ceil((k - 1) / Math.max(1, (width - 2 * margin) / 26));
+    const every = Math.ceil((k - 1) / Math.max(1, (right - margin) / 26));
     for (let value = 1; value <= k; value += every) {
       marks.push(line(at(value), axis - 6, at(value), axis), text(at(value), axis - 10, "middle", String(value), "quiet"));
     }
-    const end = Math.min(at(1 + difference), width - 4);
+    const end = Math.min(at(1 + difference), width - 2);
     marks.push(line(at(1), 12, end, 12, "difference"), line(at(1), 7, at(1), 17, "difference"), line(end, 7, end, 17, "difference"),
       text(at(1), 29, "start", `critical difference ${fixed(difference, 2)}`, "quiet"));
     order.forEach((j, i) => {
       const left = i < half, y = first + 18 * (left ? i : k - 1 - i) + 8, x = at(rank[j]);
-      const edge = left ? margin - 8 : width - margin + 8, label = isolated(cut(names[i], most));
-      const shown = left ? `${label}  ${fixed(rank[j], 2)}` : `${fixed(rank[j], 2)}  ${label}`;
-      marks.push(draw("path", { d: `M${x} ${axis}V${y}H${edge}` }), filled(text(edge + (left ? -4 : 4), y + 4, left ? "end" : "start", shown), {}, [draw("title", {}, names[i])]));
+      const edge = left ? margin - 6 : right + 6, label = isolated(shown[i]);
+      const told = left ? `${label}  ${fixed(rank[j], 2)}` : `${fixed(rank[j], 2)}  ${label}`;
+      marks.push(draw("path", { d: `M${x} ${axis}V${y}H${edge}` }), filled(text(edge + (left ? -4 : 4), y + 4, left ? "end" : "start", told), {}, [draw("title", {}, names[i])]));
     });
     joined.forEach(([a, b], i) => marks.push(line(at(rank[order[a]]) - 3, axis + 9 + 9 * i, at(rank[order[b]]) + 3, axis + 9 + 9 * i, "joined")));
     const told = names.map((name, i) => `${name} ${fixed(rank[order[i]], 2)}`).join(", ");
@@ -496,7 +503,7 @@
       const x = atX(row.pace), y = atY(100 * row.mean), label = cut(row.name, 20);
       const kind = row.lacks ? "part" : front.includes(row) ? "first" : null;
       const about = `${isolated(row.name)}: ${fixed(100 * row.mean, 1)} %, ${digits3(row.pace)} s${row.lacks ? ", without some datasets" : ""}`;
-      const spot = placed(spots, x, y, 6.9 * [...label].length, bounds);
+      const spot = placed(spots, x, y, widthOf(label) + 2, bounds);
       marks.push(draw("circle", { cx: x, cy: y, r: 5, class: kind }, draw("title", {}, about)), text(spot.x, spot.y, spot.anchor, label));
     }
     picture("time", height, `Score against processor seconds. Not beaten in both: ${front.map((row) => row.name).join(", ") || "none"}.`, marks);
