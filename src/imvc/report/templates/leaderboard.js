@@ -14,7 +14,7 @@
   const FILTERS = ["protocol", "rate", "kind", "score"];
   const START = { protocol: "", rate: "", kind: "", score: data.metrics[0]?.name ?? "",
     first: "", second: "", sort: "", down: "", cost: "", costdown: "" };
-  let state, view;
+  let state, view, computed;
 
   // ---- small tools
 
@@ -304,9 +304,9 @@
       column("rank", "Mean rank", (row) => row.rank, (row) => fixed(row.rank, 2), { best: least(view.rows.map((row) => row.rank)) }),
       column("mean", `Mean ${metric}`, (row) => row.mean,
         (row) => (row.mean === null ? "–" : fixed(100 * row.mean, 1) + (row.lacks ? "*" : "")), { down: true, best: most(whole) }),
-      ...ofDatasets,
       column("processor", "Processor s", (row) => row.processor, (row) => digits3(row.processor), { title: "Median processor seconds" }),
       column("failed", "No result", (row) => row.failed, (row) => (row.failed ? `${row.failed} of ${row.n}` : "0"), { down: true, title: "Runs without a result" }),
+      ...ofDatasets,
     ], ["sort", "down"]);
   }
 
@@ -624,7 +624,9 @@
   }
 
   function render() {
-    view = compute();
+    const key = JSON.stringify([...FILTERS.map((name) => state[name]), [...state.datasets], [...state.methods]]);
+    if (key !== computed) view = compute();  // not for another order or another pair
+    computed = key;
     controls();
     words();
     scoreTable();
