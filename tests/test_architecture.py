@@ -26,6 +26,7 @@ ROOMS = {
     "experiments": {"methods", "datasets", "metrics"},
     "report": {"insight", "views"},
     "report/suite_page": {"experiments", "report"},
+    "report/leaderboard_page": {"experiments", "report", "datasets"},
     "workflow": {
         *("io", "insight", "report", "methods", "datasets", "metrics", "views"),
         *("scale", "kernels"),

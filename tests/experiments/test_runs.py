@@ -115,6 +115,11 @@ def test_a_run_over_its_memory_is_stopped_and_recorded(tmp_path, home, write_sui
         assert {r.reason for r in store.records()} == {"more than 0.6 GB of memory"}
 
 
+def test_leakage_is_recorded_of_methods_that_do_not_know_it(do):
+    for record in do("dummy_methods:Dummy"):
+        assert -1 < record.scores["pattern_leakage"] <= 1
+
+
 def test_masks_are_those_of_random_mask_and_samples_move_together(home):
     data = load_dataset("planted", home)
     shuffled = prepared_data(data, RunSpec("planted", "rise", {}, 0.5, 3, 0))

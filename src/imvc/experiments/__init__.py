@@ -7,6 +7,7 @@ every finished run is one record in a SQLite file. See docs/experiments.md.
 from imvc._machine import machine_info
 from imvc.experiments._estimate import Estimate, estimate_plan
 from imvc.experiments._import import import_dataset
+from imvc.experiments._pairs import Pair, compare_pairs, signed_rank_probabilities
 from imvc.experiments._published import CITATION, Published, published
 from imvc.experiments._ranks import Ranking, rank_methods
 from imvc.experiments._records_file import RecordStore
@@ -33,6 +34,7 @@ __all__ = [
     "Entry",
     "Estimate",
     "MethodSpec",
+    "Pair",
     "Plan",
     "PlannedRun",
     "Progress",
@@ -44,6 +46,7 @@ __all__ = [
     "Suite",
     "SuiteError",
     "chosen_settings",
+    "compare_pairs",
     "estimate_plan",
     "group_runs",
     "import_dataset",
@@ -57,6 +60,7 @@ __all__ = [
     "run_group",
     "run_plan",
     "select",
+    "signed_rank_probabilities",
     "suite_path",
     "summarize",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import inf, sqrt
 
 import numpy as np
@@ -74,7 +75,6 @@ def rank_methods(scores: ArrayLike, labels: Sequence[str]) -> Ranking:
             f"{n} datasets and {k} methods: ranks need at least two of each."
         )
     ranks = stats.rankdata(-table, axis=1).mean(axis=0)
-    nemenyi = stats.studentized_range.ppf(0.95, k, inf) / sqrt(2)
     order = np.argsort(ranks, kind="stable")
     names = [labels[i] for i in order]
     best = table[:, order[0]]
@@ -83,9 +83,15 @@ def rank_methods(scores: ArrayLike, labels: Sequence[str]) -> Ranking:
         ranks=tuple(float(ranks[i]) for i in order),
         n_datasets=n,
         friedman_p=_friedman(table),
-        critical_difference=float(nemenyi * sqrt(k * (k + 1) / (6 * n))),
+        critical_difference=nemenyi_factor(k) * sqrt(k * (k + 1) / (6 * n)),
         wilcoxon_p=_holm({labels[i]: _wilcoxon(best, table[:, i]) for i in order[1:]}),
     )
+
+
+@cache
+def nemenyi_factor(k: int) -> float:
+    """Of the critical difference of `k` methods at the 5 % level."""
+    return float(stats.studentized_range.ppf(0.95, k, inf) / sqrt(2))
 
 
 def _friedman(table: np.ndarray) -> float:

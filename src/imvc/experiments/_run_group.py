@@ -19,7 +19,7 @@ from imvc.datasets import MultiViewDataset, protocol_mask
 from imvc.experiments._run_record import Record
 from imvc.experiments._suite import RunSpec
 from imvc.experiments._suite_plan import PATH_PARAMETERS, estimator_class
-from imvc.metrics import score_all
+from imvc.metrics import pattern_leakage, score_all
 
 _SHUFFLE = 1  # keeps the draws of the shuffle apart from those of the mask
 
@@ -140,9 +140,7 @@ def _estimator(spec: RunSpec, data: MultiViewDataset, n_jobs: int) -> Any:
 
 def _record(spec, data, model, seconds, memory, grouped=1) -> Record:
     scores = score_all(data.y, model.labels_)
-    leakage = getattr(model, "pattern_leakage_", None)
-    if leakage is not None:
-        scores["pattern_leakage"] = float(leakage)
+    scores["pattern_leakage"] = pattern_leakage(model.labels_, data.mask)
     return Record(
         spec,
         scores=scores,

@@ -8,6 +8,7 @@ from statistics import fmean, stdev
 
 from imvc.experiments._run_record import Entry, Record
 
+LAST = -1.0  # below every score
 STATUS_SIGNS = {"timeout": "time", "memory": "memory", "failed": "error"}
 
 
@@ -34,6 +35,12 @@ class Cell:
     ok: int
     rates: tuple[float, ...] = ()
     why: str = ""
+
+    @property
+    def counted(self) -> float:
+        """For ranks and pairs: a run without a result is 0, none at all is last."""
+        # Leaving them out would reward methods that fail where it is difficult.
+        return self.mean * self.ok / self.n if self.ok else LAST
 
 
 def summarize(

@@ -1,7 +1,5 @@
 """The page of one clustering: one HTML file that asks nothing of any address."""
 
-import base64
-import hashlib
 import json
 import os
 from functools import partial
@@ -18,7 +16,12 @@ from imvc._plain import cut
 from imvc.insight import FeatureEffect
 from imvc.insight._column_kinds import day_text
 from imvc.report._inline_svg import histogram, line_plot
-from imvc.report._jinja import TEMPLATES, template_environment
+from imvc.report._jinja import (
+    TEMPLATES,
+    policy_hash,
+    script_json,
+    template_environment,
+)
 from imvc.report.cluster_page._cluster_report import DOUBTFUL, ClusterReport
 from imvc.report.cluster_page._cluster_words import (
     CLEAR,
@@ -30,7 +33,7 @@ from imvc.report.cluster_page._cluster_words import (
     valley,
 )
 from imvc.report.cluster_page._meaning import heatmap, meaning, p_value
-from imvc.report.cluster_page._point_map import point_data, script_json
+from imvc.report.cluster_page._point_map import point_data
 
 _LOWEST = 20  # least certain samples that are listed
 _BINS = 20
@@ -99,7 +102,7 @@ def cluster_page(report: ClusterReport) -> str:
         summary=summary(report),
         style=(TEMPLATES / "cluster.css").read_text(encoding="utf-8"),
         script=script,
-        script_hash=_policy_hash(script),
+        script_hash=policy_hash(script),
         points=points,
         points_json=script_json(points),
         upset=report.inspection.to_svg(),
@@ -118,12 +121,6 @@ def cluster_page(report: ClusterReport) -> str:
         citations=(_CITATION.format(imvc_version), *report.citation),
     )
     return str(text)
-
-
-def _policy_hash(script: str) -> str:
-    """The script as the page's policy names it: no other one runs."""
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _looks(report: ClusterReport) -> dict[int, tuple[int, int]]:

@@ -1,6 +1,5 @@
 """The samples as points of a plane, in the few bytes that a page can carry."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from imvc._plain import cut
 from imvc.insight._column_kinds import read_column
+from imvc.report._jinja import script_json
 from imvc.report.cluster_page._cluster_report import ClusterReport
 
 _DRAWN = 20_000  # points that a phone still redraws without a pause
@@ -22,14 +22,6 @@ _WIDTH = 50  # principal coordinates that neighbours are sought in
 _GRID = 9_999  # a map is drawn on some hundred pixels, zoomed in on a few thousand
 _METADATA_BYTES = 3_000_000
 _COLOURED = 48  # levels with a look of their own: 8 colours times 6 shapes
-
-
-def script_json(data: object) -> str:
-    """JSON that is safe inside ``<script>``: no text in it can end the element."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def drawn_samples(labels: np.ndarray, most: int) -> np.ndarray:

@@ -11,6 +11,8 @@ from typing import Any
 from imvc._files import atomic_write, check_folder
 from imvc.experiments import CITATION, Entry, RecordStore, Suite
 from imvc.report._jinja import template_environment
+from imvc.report.leaderboard_page._board import Board
+from imvc.report.leaderboard_page._board_html import write_leaderboard
 from imvc.report.suite_page._figures import FORMATS, Figure, suite_figures
 from imvc.report.suite_page._suite_tables import ranks_tables, suite_tables
 from imvc.report.suite_page._text_table import Table
@@ -25,6 +27,7 @@ class Section:
     figures: tuple[Figure, ...]
     machines: tuple[dict[str, Any], ...]
     pending: int = 0
+    board: Board | None = None
 
 
 def make_section(suite: Suite, entries: Sequence[Entry], pending: int = 0) -> Section:
@@ -52,7 +55,12 @@ def make_section(suite: Suite, entries: Sequence[Entry], pending: int = 0) -> Se
         note = f"Unfinished: {pending} runs of this suite are not recorded yet."
         tables = [replace(table, notes=(note, *table.notes)) for table in tables]
     figures = suite_figures(suite, entries)
-    return Section(suite, tuple(tables), tuple(figures), tuple(machines), pending)
+    board = None
+    if "leaderboard" in suite.tables:
+        board = Board.of(suite, entries, pending)
+    return Section(
+        suite, tuple(tables), tuple(figures), tuple(machines), pending, board
+    )
 
 
 def write_report(
@@ -79,7 +87,8 @@ def write_report(
     Returns
     -------
     Path
-        The page, ``report.html``.
+        The page, ``report.html``. A suite that asks for a leaderboard has a page of
+        its own beside it, ``leaderboard.html``, with CSV files and Markdown.
     """
     folder = Path(output)
     check_folder(folder)
@@ -96,6 +105,8 @@ def write_report(
             name = _file_name(section.suite, figure.name)
             for format in formats:
                 _put(folder / f"{name}.{format}", figure.render(format))
+    for name, board in _boards(sections).items():
+        write_leaderboard(board, folder, name)
     page = folder / "report.html"
     _put(page, render_page(sections).encode())
     return page
@@ -148,7 +159,15 @@ def render_page(sections: Sequence[Section]) -> str:
     environment.filters["image"] = _image
     environment.filters["anchor"] = lambda suite: f"{suite.size}-{suite.name}"
     page = environment.get_template("suite.html.j2")
-    return page.render(sections=sections, citation=CITATION)
+    return page.render(sections=sections, boards=_boards(sections), citation=CITATION)
+
+
+def _boards(sections: Sequence[Section]) -> dict[str, Board]:
+    """File name to leaderboard: the one with most runs has the plain name."""
+    found = [section.board for section in sections if section.board is not None]
+    found.sort(key=lambda board: -len(board.entries))
+    names = [_file_name(b.suite, f"{b.suite.name}-board") for b in found[1:]]
+    return dict(zip(["leaderboard", *names], found))
 
 
 def _image(figure: Figure) -> str:
