@@ -44,7 +44,7 @@ from imvc.methods._parameters import (
 )
 
 _NEAREST = 1e-10  # distances in the embedding are not taken to be smaller
-_SQUARES = 9  # n x n arrays of doubles alive at the peak, measured
+_SQUARES = 9  # n x n arrays of doubles: 6 measured, more where LAPACK starts over
 _LEAST_STEPS = 3  # before the stopping rule is asked
 _CLOSE = 1.0  # to I, where conjugate gradients need at most 20 steps for all digits
 _ROUNDING = 1e-15
