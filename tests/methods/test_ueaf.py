@@ -5,17 +5,20 @@ from sklearn.exceptions import ConvergenceWarning
 from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._laplacian import knn_graph, laplacian
+from imvc.kernels._procrustes import polar_factor
+from imvc.kernels._simplex import project_simplex
 from imvc.kernels._spd import spd_solver
-from imvc.methods import _cost
+from imvc.methods import _cost, ueaf
 from imvc.methods._iterations import Iterations
 from imvc.methods.ueaf import (
     UEAF,
     Start,
+    misfit,
     padded_columns,
     random_start,
+    smoothing,
     solve,
-    symmetric_square,
-    update_E,
+    update_M,
     update_P,
     update_S,
 )
@@ -72,11 +75,11 @@ def test_the_objective_is_the_one_of_the_docstring(case):
         H_v[:, gap] = E_v
     lap = lambda W: np.diag(W.sum(axis=1)) - W  # noqa: E731
     T = sum((1 / 3) ** r * U.T @ H_v for U, H_v in zip(start.U, H))
-    P = T @ np.linalg.inv(np.eye(n) + l2 * lap(symmetric_square(start.S))) / A
+    P = T @ np.linalg.inv(np.eye(n) + l2 * lap(mean_square(start.S))) / A
     np.testing.assert_allclose(found[0], P, atol=1e-12)
     S = slow_S(P, start.F, A, l2, l3)
     values = np.linalg.eigvalsh(lap((S + S.T) / 2))[:3]
-    smooth = l2 * np.trace(P @ lap(symmetric_square(S)) @ P.T)
+    smooth = l2 * np.trace(P @ lap(mean_square(S)) @ P.T)
     h = []
     for X_v, H_v, gap in zip(X, H, missing):
         G, _, Qt = np.linalg.svd(H_v @ P.T, full_matrices=False)
@@ -93,6 +96,10 @@ def test_the_objective_is_the_one_of_the_docstring(case):
     expected = total / sum((X_v**2).sum() for X_v in X)
     np.testing.assert_allclose(steps.objective, [expected], rtol=1e-11)
     np.testing.assert_allclose(found[1], a, rtol=1e-10)
+
+
+def mean_square(S):
+    return (S**2 + S.T**2) / 2
 
 
 def slow_S(P, F, A, l2, l3, weighted=False):
@@ -138,14 +145,15 @@ def test_embedding_and_filling_have_zero_gradient(rng):
     U = [np.linalg.qr(rng.standard_normal((d, 2)))[0] for d in (5, 4)]
     H = [rng.standard_normal((d, 12)) for d in (5, 4)]
     S, powers = rng.random((12, 12)), np.array([0.3, 0.1])
-    L_S2 = laplacian(symmetric_square(S))
-    P = update_P(U, H, L_S2, powers, 0.7)
+    L_S2 = laplacian(mean_square(S))
+    UH = [U_v.T @ H_v for U_v, H_v in zip(U, H)]
+    P = update_P(UH, smoothing(np.square(S), 0.7), powers)
     gradient = 0.7 * powers.sum() * P @ L_S2
     for p, U_v, H_v in zip(powers, U, H):
         gradient += p * (U_v.T @ (U_v @ P - H_v))
     np.testing.assert_allclose(gradient, 0, atol=1e-12)
     L = laplacian(knn_graph(H[0], 2))
-    E = update_E(U[0], P[:, :3], spd_solver(np.eye(5) + 0.4 * L.toarray()))
+    E = update_M(U[0], spd_solver(np.eye(5) + 0.4 * L.toarray())) @ P[:, :3]
     np.testing.assert_allclose(E - U[0] @ P[:, :3] + 0.4 * L @ E, 0, atol=1e-12)
 
 
@@ -207,3 +215,43 @@ def test_running_out_of_iterations_warns():
 def test_a_parameter_out_of_range_is_named(name, value):
     with pytest.raises(ValueError, match=name):
         UEAF(2, **{name: value}).fit([np.ones((5, 2))])
+
+
+def test_the_quick_eigenvectors_change_nothing(monkeypatch):
+    """300 samples or more: with LAPACK in their place, the same to rounding."""
+    data = make_views(320, (12, 15), 3, incomplete=0.5, random_state=0)
+    quick = UEAF(3, random_state=0).fit(data.Xs, mask=data.mask)
+    left = []
+    monkeypatch.setattr(ueaf, "separated_eigenvectors", lambda L, c: left.append(c))
+    slow = UEAF(3, random_state=0).fit(data.Xs, mask=data.mask)
+    assert left == [3] * slow.n_iter_
+    np.testing.assert_allclose(quick.objective_, slow.objective_, atol=1e-12)
+    np.testing.assert_allclose(quick.embedding_, slow.embedding_, atol=1e-11)
+
+
+@pytest.mark.parametrize("l2", [0.1, 1e4])
+def test_the_embedding_solves_its_equation_however_far_from_uniform_S_is(l2, rng):
+    """By conjugate gradients for the small l2, by a Cholesky factor for the large."""
+    S = project_simplex(rng.random((60, 60)) / 60)
+    UH = [rng.standard_normal((3, 60)) for _ in range(2)]
+    K = smoothing(np.square(S), l2)
+    P = update_P(UH, K.copy(), np.array([0.3, 0.1]))
+    T = 0.75 * UH[0] + 0.25 * UH[1]
+    np.testing.assert_allclose(P, np.linalg.solve(K, T.T).T, atol=1e-13)
+    np.testing.assert_allclose(K, np.eye(60) + l2 * laplacian(mean_square(S)))
+
+
+@pytest.mark.parametrize("d", [2, 30])
+def test_the_misfit_is_that_of_the_filled_view(d, rng):
+    """Also of a view with fewer features than clusters."""
+    n, c, l1, gap = 40, 3, 0.3, np.arange(15)
+    X, P = rng.standard_normal((d, n)), rng.standard_normal((c, n))
+    X[:, gap] = 0
+    L = laplacian(knn_graph(X, 4))
+    U, M = (polar_factor(rng.standard_normal((d, c))) for _ in range(2))
+    E = M @ P[:, gap]
+    H = X.copy()
+    H[:, gap] = E
+    expected = np.square(H - U @ P).sum() + l1 * np.trace(E.T @ (L @ E))
+    found = misfit(np.vdot(X, X), U.T @ X, U, P, M, gap, L, l1)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -55,6 +55,18 @@ def squared_distances(X, A):
     return np.maximum(D, 0, out=D)
 
 
+def distance_factors(X, A):
+    """``(L, R)`` whose product has the squared distances of dense ``X`` to ``A``.
+
+    For those who want a block of rows, ``L[rows] @ R``, at a time. Rounding may leave
+    some just below 0, and differs with the rows of the block.
+    """
+    R, load = _as_product(np.asarray(A, X.dtype))
+    L = np.empty((len(X), len(R)), X.dtype)
+    load(L, X)
+    return L, R
+
+
 def nearest_anchors(X, A, k, *, squared=True):
     """The ``k`` nearest rows of ``A`` for every row of ``X``, nearest first.
 

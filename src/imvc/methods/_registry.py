@@ -139,7 +139,7 @@ METHODS = {entry.name: entry for entry in (
            predicts=True, out_of_core=True, sparse=True),
     Method("ueaf", "imvc.methods.ueaf:UEAF",
            "Wen et al., AAAI 2019", "O(n^3)",
-           Rates(fixed=0.1, cube=3e-9, features=0.3, clusters=0.5, squares=9, wide=3,
+           Rates(fixed=0.1, cube=1e-9, features=0.3, clusters=0.5, squares=9, wide=3,
                  base=2e5)),
     Method("pimvc", "imvc.methods.pimvc:PIMVC",
            "Deng et al., TNNLS 2024", "O(n)",

@@ -15,7 +15,9 @@ Missing Views Inferring for Incomplete Multi-View Clustering", AAAI 2019,
     L_S   Laplacian of S, symmetrised              F     its spectral embedding (n x c)
     L_S2  Laplacian of S^2, symmetrised            a_v   weight of view v
 
-Below, H_v = X_v + E_v W_v, the view with its gaps filled, and A = sum_v a_v^r.
+Below, H_v = X_v + E_v W_v, the view with its gaps filled, K = I + l2 L_S2 and
+A = sum_v a_v^r. H_v and E_v are never formed: E_v = M_v C_v, where M_v (d_v x c) is the
+basis smoothed and C_v (c x m_v) the columns of P where view v is missing.
 """
 
 from collections import namedtuple
@@ -24,11 +26,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from imvc.kernels._distances import squared_distances
+from imvc.kernels._block_krylov import separated_eigenvectors
+from imvc.kernels._distances import block_slices, distance_factors
+from imvc.kernels._factor import factor_residual
 from imvc.kernels._laplacian import knn_graph, laplacian, smallest_eigenvectors
 from imvc.kernels._procrustes import polar_factor
 from imvc.kernels._simplex import inverse_power_weights, project_simplex
-from imvc.kernels._spd import spd_solver
+from imvc.kernels._spd import conjugate_gradients, spd_solver
 from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import (
@@ -40,8 +44,11 @@ from imvc.methods._parameters import (
 )
 
 _NEAREST = 1e-10  # distances in the embedding are not taken to be smaller
-_SQUARES = 9  # n x n arrays of doubles alive at the peak, measured
+_SQUARES = 9  # n x n arrays of doubles: 6 measured, more where LAPACK starts over
 _LEAST_STEPS = 3  # before the stopping rule is asked
+_CLOSE = 1.0  # to I, where conjugate gradients need at most 20 steps for all digits
+_ROUNDING = 1e-15
+_BLOCK_ENTRIES = 1 << 17  # of S that are made at a time, in the cache
 
 
 @estimator
@@ -186,50 +193,67 @@ def solve(
     P, a
     """
     l1, l2, l3 = weights
-    views = range(len(X))
     L = [laplacian(knn_graph(X_v, n_neighbors)) for X_v in X]
     smoothers = [spd_solver(sp.identity(L_v.shape[0]) + l1 * L_v) for L_v in L]
-    scale = sum(np.vdot(X_v, X_v) for X_v in X) or 1.0
-    H = [fill(X_v, E_v, gap) for X_v, E_v, gap in zip(X, start.E, missing)]
+    squares = [np.vdot(X_v, X_v) for X_v in X]
     U, F, a = list(start.U), start.F, np.full(len(X), 1 / len(X))
-    L_S2 = laplacian(symmetric_square(start.S))
+    UX = [U_v.T @ X_v for U_v, X_v in zip(U, X)]
+    M, C = list(start.E), [sp.identity(len(gap), format="csr") for gap in missing]
+    K = smoothing(np.square(start.S), l2)
     for _ in steps:
-        P = update_P(U, H, L_S2, a**r, l2)
+        P = update_P(filled_products(UX, U, M, C, missing), K, a**r)
         S = update_S(P, F, np.sum(a**r), l2, l3, exact=exact_graph)
         F, eigenvalues = update_F(S, F.shape[1])
-        L_S2 = laplacian(symmetric_square(S))
-        roughness = l2 * np.vdot(P, P @ L_S2)
+        K = smoothing(np.square(S, out=S), l2)
+        roughness = np.vdot(P, P @ K) - np.vdot(P, P)  # l2 tr(P L_S2 P')
         h = np.empty(len(X))
-        for v in views:
-            U[v] = update_U(H[v], P)
-            E_v = update_E(U[v], P[:, missing[v]], smoothers[v])
-            H[v] = fill(H[v], E_v, missing[v])
-            share = 1 if exact_weights else l1 * len(missing[v])
-            h[v] = misfit(H[v], U[v], P, E_v, L[v], l1) + share * roughness
+        for v, gap in enumerate(missing):
+            U[v] = update_U(X[v] @ P.T + M[v] @ (C[v] @ P[:, gap].T))
+            UX[v] = U[v].T @ X[v]
+            M[v], C[v] = update_M(U[v], smoothers[v]), P[:, gap]
+            share = 1 if exact_weights else l1 * len(gap)
+            h[v] = misfit(squares[v], UX[v], U[v], P, M[v], gap, L[v], l1)
+            h[v] += share * roughness
         a = update_a(h, r)
-        steps.add(objective(a, h, eigenvalues, r, l3) / scale)
+        steps.add(objective(a, h, eigenvalues, r, l3) / (sum(squares) or 1.0))
         steps.converged = steps.stands_still(steps.tol, at_least=_LEAST_STEPS)
     return P, a
 
 
-def fill(X_v, E_v, gap):
-    """H_v = X_v + E_v W_v: the columns E_v written where view v is missing."""
-    H_v = X_v.copy(order="K")
-    H_v[:, gap] = E_v
-    return H_v
+def filled_products(UX, U, M, C, missing):
+    """U_v'H_v (c x n) of every view: U_v'X_v, and U_v'E_v where it is missing."""
+    products = [UX_v.copy() for UX_v in UX]
+    for UH_v, U_v, M_v, C_v, gap in zip(products, U, M, C, missing):
+        UH_v[:, gap] = (U_v.T @ M_v) @ C_v
+    return products
 
 
-def symmetric_square(S):
-    """(S^2 + (S^2)') / 2, entrywise squares; its Laplacian is L_S2."""
-    squares = np.square(S)
-    return (squares + squares.T) / 2
+def symmetric_laplacian(W):
+    """Laplacian of (W + W') / 2, in one new array."""
+    L = W + W.T
+    L *= -0.5
+    L[np.diag_indices_from(L)] -= L.sum(axis=1)
+    return L
 
 
-def update_P(U, H, L_S2, powers, l2):
-    """P = sum_v a_v^r U_v'H_v (I + l2 L_S2)^{-1} / A, one Cholesky factor; O(n^3)."""
-    T = sum(p * (U_v.T @ H_v) for p, U_v, H_v in zip(powers, U, H)) / powers.sum()
-    K = l2 * L_S2
+def smoothing(squares, l2):
+    """K = I + l2 L_S2, given the squares of the entries of S."""
+    K = symmetric_laplacian(squares)
+    K *= l2
     K[np.diag_indices_from(K)] += 1
+    return K
+
+
+def update_P(UH, K, powers):
+    """P = sum_v a_v^r U_v'H_v K^{-1} / A, given every U_v'H_v; may spoil K.
+
+    O(n^2 c) by conjugate gradients where K is close to I, as it is wherever the rows
+    of S are spread over many samples; else one Cholesky factor, O(n^3).
+    """
+    T = sum(p * UH_v for p, UH_v in zip(powers, UH)) / powers.sum()
+    # The eigenvalues of a Laplacian end at twice its largest entry.
+    if 2 * (K.diagonal().max() - 1) <= _CLOSE:
+        return conjugate_gradients(K, T.T, tol=_ROUNDING).T
     # K is symmetric: its transpose is the order LAPACK wants, without a copy.
     return scipy.linalg.solve(K.T, T.T, assume_a="pos", overwrite_a=True).T
 
@@ -241,28 +265,36 @@ def update_S(P, F, A, l2, l3, *, exact=False):
     without constraints, -l3 DF / (2 A l2 DP), is projected on the simplex in the
     metric of the problem (exact) or in the Euclidean one (the authors' program).
     """
-    D_P = np.maximum(squared_distances(P.T, P.T), _NEAREST)
-    G = squared_distances(F, F)
-    G *= -l3 / (2 * A * l2)
-    G /= D_P
-    np.fill_diagonal(G, -np.inf)
-    return project_simplex(G, weights=D_P if exact else None)
+    n = len(F)
+    left_P, right_P = distance_factors(P.T, P.T)
+    left_F, right_F = distance_factors(F, F)
+    left_F *= -l3 / (2 * A * l2)
+    S = np.empty((n, n))
+    for rows in block_slices(n, n, _BLOCK_ENTRIES):
+        D_P, G = left_P[rows] @ right_P, left_F[rows] @ right_F
+        np.maximum(D_P, _NEAREST, out=D_P)
+        np.minimum(G, 0, out=G)
+        G /= D_P
+        np.fill_diagonal(G[:, rows], -np.inf)
+        S[rows] = project_simplex(G, weights=D_P if exact else None)
+    return S
 
 
 def update_F(S, c):
-    """F = c smallest eigenvectors of L_S, and their eigenvalues; O(n^3)."""
-    values, F = smallest_eigenvectors(laplacian((S + S.T) / 2), c)
+    """F = c smallest eigenvectors of L_S, and their eigenvalues; O(n^3) at worst."""
+    L_S = symmetric_laplacian(S)
+    values, F = separated_eigenvectors(L_S, c) or smallest_eigenvectors(L_S, c)
     return F, values
 
 
-def update_U(H_v, P):
+def update_U(HP):
     """U_v = polar factor of H_v P' (Procrustes); orthonormal rows where d_v < c."""
-    return polar_factor(H_v @ P.T)
+    return polar_factor(HP)
 
 
-def update_E(U_v, P_gap, smoother):
-    """E_v = (I + l1 L_v)^{-1} U_v P, on the samples that view v lacks."""
-    return smoother(U_v) @ P_gap
+def update_M(U_v, smoother):
+    """M_v = (I + l1 L_v)^{-1} U_v; E_v = M_v P on the samples that view v lacks."""
+    return smoother(U_v)
 
 
 def update_a(h, r):
@@ -270,10 +302,14 @@ def update_a(h, r):
     return inverse_power_weights(h, 1 / (r - 1))
 
 
-def misfit(H_v, U_v, P, E_v, L_v, l1):
-    """|H_v - U_v P|^2 + l1 tr(E_v' L_v E_v)."""
-    residual = H_v - U_v @ P
-    return np.vdot(residual, residual) + l1 * np.vdot(E_v, L_v @ E_v)
+def misfit(square, UX_v, U_v, P, M_v, gap, L_v, l1):
+    """|H_v - U_v P|^2 + l1 tr(E_v' L_v E_v), from products with c rows or columns."""
+    seen = P.copy()
+    seen[:, gap] = 0
+    inside = P[:, gap] @ P[:, gap].T
+    apart = M_v - U_v  # times P, it is what E_v lacks of U_v P
+    rough = apart.T @ apart + l1 * (M_v.T @ (L_v @ M_v))
+    return factor_residual(square, UX_v.T, U_v.T @ U_v, seen.T) + np.vdot(rough, inside)
 
 
 def objective(a, h, eigenvalues, r, l3):

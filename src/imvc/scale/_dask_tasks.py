@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from imvc._files import atomic_write, naming_full_disk
 from imvc._machine import give_back_memory
@@ -24,6 +23,7 @@ from imvc.scale._checked_files import (
     removed,
     write_arrays,
 )
+from imvc.scale._runner import blas_libraries
 from imvc.scale._source import GraphRows
 from imvc.views import IncompleteViews, stack_samples
 
@@ -81,15 +81,10 @@ def _results(job, order, local):
     job, (first, items) = unpack(job), unpack(order)
     _tell_sizes()
     # As many tasks run side by side as the worker has threads: BLAS gets one each.
-    with _blas().limit(limits=1, user_api="blas"):
+    with blas_libraries().limit(limits=1, user_api="blas"):
         for i, *more in items:
             yield job.call(i, first, local, *more)
     give_back_memory()  # Dask pauses a worker for what the allocator keeps
-
-
-@lru_cache(maxsize=1)
-def _blas():
-    return ThreadpoolController()
 
 
 @lru_cache(maxsize=1)

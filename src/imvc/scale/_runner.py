@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from operator import getitem
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from imvc.kernels._kmeans import add_results, random_rows
 from imvc.scale._draw import draw_by_key, draw_by_pattern
@@ -113,7 +113,7 @@ def threaded_map(n_jobs=None):
         result more than there are workers exists at any time, so they may be large.
     """
     workers = effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    with threadpool_limits(1, user_api="blas"):
+    with blas_libraries().limit(limits=1, user_api="blas"):
         if workers == 1:
             yield map
             return
@@ -133,6 +133,14 @@ def threaded_map(n_jobs=None):
                         task.cancel()
 
             yield ordered
+
+
+@cache
+def blas_libraries():
+    """The BLAS of this process; looked for once, since that takes milliseconds."""
+    import scipy.linalg  # noqa: F401  SciPy has one of its own, loaded with this
+
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True)
