@@ -17,6 +17,9 @@ from imvc.kernels._distances import block_slices, row_slices, squared_distances
 
 START_ROWS = 10_000  # rows that the starts are tried on; all rows polish the best
 _BLOCK_ROWS = 16_384
+_SMALL = (
+    10_000  # entries below which a dense product is faster than making a sparse one
+)
 _SAME_INERTIA = 1e-6
 _PERMUTED = 1_000_000  # up to here a permutation of all rows costs nothing
 
@@ -96,15 +99,21 @@ def kmeans_statistics(X, centers):
         scores = np.asarray(block @ centers.T)
         scores -= half_norms
         labels = scores.argmax(axis=1)
-        members = sp.csc_matrix(
-            (np.ones(len(labels)), labels, np.arange(len(labels) + 1)),
-            shape=(k, len(labels)),
-        )
-        added = members @ block
+        added = _members(labels, k) @ block
         sums += added.toarray() if sp.issparse(added) else added
         counts += np.bincount(labels, minlength=k)
     sums += counts[:, None] * shift.astype(np.float64)
     return sums, counts
+
+
+def _members(labels, k):
+    """Which rows belong to each of k clusters, (k, n): dense where that is small."""
+    n = len(labels)
+    if n * k > _SMALL:
+        return sp.csc_matrix((np.ones(n), labels, np.arange(n + 1)), shape=(k, n))
+    members = np.zeros((k, n))
+    members[labels, np.arange(n)] = 1
+    return members
 
 
 def lloyd(rows, centers, *, max_iter, tol=1e-4):
