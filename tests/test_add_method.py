@@ -63,6 +63,10 @@ class Dummy(EmbeddingClusterer):
         self._record([0.0], True)
         return np.hstack(parts)
 '''
+PAGE = """# Dummy
+
+`shrink` moves to zero. k-means tries its starts on at most 10 000 rows.
+"""
 TEST = """
 from imvc import Dummy
 from imvc.datasets import make_views
@@ -93,7 +97,7 @@ def house(tmp_path_factory):
     start = registry.index('    Method("bridge"')
     (methods / "_registry.py").write_text(registry[:start] + ENTRY + registry[start:])
     (root / "tests/methods/test_dummy.py").write_text(TEST.lstrip())
-    (root / "docs/methods/dummy.md").write_text("# Dummy\n\n`shrink` moves to zero.\n")
+    (root / "docs/methods/dummy.md").write_text(PAGE)
     with open(root / "CHANGELOG.md", "a") as file:
         file.write("\n- `Dummy`, a method.\n")
     return root

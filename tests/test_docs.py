@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import imvc
+from imvc.datasets import make_views
+from imvc.kernels import _kmeans
 from imvc.methods._registry import METHODS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +44,24 @@ def test_every_parameter_and_attribute_section_is_there(name):
         assert f"\n{section}\n---" in text, section
     for parameter in METHODS[name].estimator._get_param_names():
         assert f"\n{parameter} : " in text, parameter
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", METHODS)
+def test_pages_say_on_how_many_rows_k_means_tries_its_starts(name, monkeypatch):
+    starts, plusplus = [], _kmeans.kmeans_plusplus
+
+    def noted(*args):
+        starts.append(args)
+        return plusplus(*args)
+
+    monkeypatch.setattr(_kmeans, "kmeans_plusplus", noted)
+    data = make_views(60, (6, 5), 3, separation=8, random_state=0)
+    METHODS[name].estimator(n_clusters=3, random_state=0).fit(data.Xs)
+    page = (ROOT / f"docs/methods/{name.replace('-', '_')}.md").read_text()
+    told = "tries its starts on at most 10 000 rows" in " ".join(page.split())
+    assert _kmeans.START_ROWS == 10_000
+    assert told == bool(starts)
 
 
 @pytest.mark.parametrize("module", WITH_EXAMPLES)
@@ -80,8 +100,6 @@ def test_links_between_pages_lead_somewhere(page):
 
 def test_the_readme_example_runs():
     """The first code block of the README, on data of its shape."""
-    from imvc.datasets import make_views
-
     code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     data = make_views(90, (5, 6, 7), 4, random_state=0)
     names = dict(zip(("X_text", "X_genes", "X_image"), data.Xs))

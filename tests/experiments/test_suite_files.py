@@ -1,5 +1,7 @@
 """Suites: what is read from TOML, and what wrong ones are told."""
 
+import math
+
 import pytest
 
 from imvc.experiments import SuiteError, list_suites, load_suite, plan_suite, suite_path
@@ -21,6 +23,19 @@ def test_packaged_suites_name_only_parameters_their_methods_have(name, size, tmp
     plan = plan_suite(load_suite(name, size), data_home=tmp_path)
     assert set(plan.absent) == set(plan.suite.datasets)
     assert plan.runs == ()
+
+
+@pytest.mark.parametrize("size", ["quick", "full"])
+def test_grids_reach_the_settings_of_published_figures(size):
+    """Issue 16: UEAF on Prokaryotic and SIMVC-SA on WebKB need the edges of these."""
+    grids = {method.label: method.grid for method in load_suite("table2", size).methods}
+    assert 10 in grids["ueaf"]["feature_smoothness"]
+    assert 1000 in grids["ueaf"]["sample_smoothness"]
+    assert 10 in grids["ueaf"]["spectral_weight"]
+    assert 0 in grids["simvc-sa"]["ridge"]
+    assert "5c" in grids["simvc-sa"]["n_anchors"]
+    settings = math.prod(map(len, grids["ueaf"].values()))
+    assert settings == {"quick": 12, "full": 36}[size]
 
 
 def test_a_suite_that_extends_another_keeps_what_it_does_not_name():

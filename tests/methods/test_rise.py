@@ -388,6 +388,34 @@ def test_the_authors_program_is_reproduced(d, beta, init, reference_data):
     np.testing.assert_allclose(model.objective_, true, rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("completion", ["second-order", "first-order"])
+def test_the_identity_start_needs_as_many_anchors_as_dimensions(completion, data):
+    """Issue 16: with fewer the authors' program starts from the SVD, zero-padded."""
+    options = dict(beta=0.5, n_anchors=9, max_iter=5, tol=0, completion=completion)
+
+    def embedding(init, d):
+        model = RISE(3, init=init, embedding_dim=d, random_state=0, **options)
+        return model.fit(data.Xs, mask=data.mask).embedding_
+
+    np.testing.assert_array_equal(embedding("identity", 10), embedding("svd", 10))
+    assert not np.allclose(embedding("identity", 9), embedding("svd", 9), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_identity_start_with_few_anchors_equals_the_padded_svd_on_samples(data):
+    model = RISE(3, n_anchors=5, n_neighbors=3, embedding_dim=7, init="identity")
+    model.set_params(beta=0.5, max_iter=6, tol=0, random_state=0)
+    model.fit(data.Xs, mask=data.mask)
+    rows = model._graphs(as_views(data.Xs, data.mask)).graphs
+    B = [weights_to_csr(*rows[v], 5).toarray() for v in range(3)]
+    B = [Z / np.sqrt(Z.sum(axis=0)) for Z in B]
+    h = [np.flatnonzero(seen) for seen in data.mask.T]
+    Y, _, objective = rise(B, h, len(data.mask), 7, 0.5, 6)
+    np.testing.assert_allclose(model.objective_, objective, rtol=1e-9)
+    assert 1 - smallest_cosine(model.embedding_, Y) < 1e-9
+
+
 def test_masks_that_leave_two_views_without_overlap_are_survived(data):
     mask = random_mask(150, 2, 1.0, random_state=0)
     model = RISE(3, random_state=0).fit(data.Xs[:2], mask=mask)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # for type checkers; at run time a class is imported when tou
     from imvc.methods.imvc_cbg import IMVCCBG as IMVCCBG
     from imvc.methods.imvtsc_mvi import IMVTSCMVI as IMVTSCMVI
     from imvc.methods.nemo import NEMO as NEMO
+    from imvc.methods.opimc import OPIMC as OPIMC
     from imvc.methods.pimvc import PIMVC as PIMVC
     from imvc.methods.psimvc_pg import PSIMVCPG as PSIMVCPG
     from imvc.methods.rise import RISE as RISE
@@ -166,6 +167,11 @@ METHODS = {entry.name: entry for entry in (
            Rates(fixed=0.1, linear=2.5, features=0.4, clusters=1.2, views=0.4,
                  wide=1, cluster=60, base=2e5),
            sparse=True, test_options={"match_clusters": True, "row_normalize": True}),
+    Method("opimc", "imvc.methods.opimc:OPIMC",
+           "Hu, Chen, AAAI 2019", "O(n)",
+           Rates(fixed=0.06, linear=0.6, features=0.4, clusters=0.5, views=0.3,
+                 narrow=1.4, row=10, cluster=6, base=2e5, sought=1000),
+           predicts=True, sparse=True),
     Method("sfsr-imvc", "imvc.methods.sfsr_imvc:SFSRIMVC",
            "Long et al., TKDE 2024", "O(n)",
            Rates(fixed=0.1, linear=6, power=1.1, features=0.35, clusters=0.4,

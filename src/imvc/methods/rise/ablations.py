@@ -47,7 +47,8 @@ class Ablations:
         ablation, jointly or after the views' embeddings are fixed.
     init : {"svd", "identity"}
         Start from the views' singular vectors (paper) or from the first samples of
-        each view (the authors' program).
+        each view (the authors' program, unless a view has fewer anchors than
+        ``embedding_dim``: then from the singular vectors as well).
     metric : {"sqeuclidean", "euclidean"}
         Distances behind the graph's weights (paper; the authors' program).
     """
@@ -166,7 +167,13 @@ def block_moments(views):
 
 
 def add_identity_start(model, runner, samples, d):
-    """The authors' start: F_v = first d columns of I; its Y as one more view."""
+    """The authors' start: F_v = first d columns of I; its Y as one more view.
+
+    As in their program, nothing is added where a view has fewer than d anchors: the
+    solvers then start from the singular vectors of the B_v, padded with zero columns.
+    """
+    if d > min(model._graphs.sizes):
+        return samples
     V = runner.n_views
     first = [runner.observed_samples(v, d) for v in range(V)]
     numbers = np.unique(np.concatenate(first))
