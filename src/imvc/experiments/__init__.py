@@ -7,9 +7,11 @@ every finished run is one record in a SQLite file. See docs/experiments.md.
 from imvc._machine import machine_info
 from imvc.experiments._estimate import Estimate, estimate_plan
 from imvc.experiments._import import import_dataset
+from imvc.experiments._own_method import OwnMethod, own_method
 from imvc.experiments._published import CITATION, Published, published
 from imvc.experiments._ranks import Ranking, rank_methods
 from imvc.experiments._records_file import RecordStore
+from imvc.experiments._rivals import Rival, find_rivals, list_adapters
 from imvc.experiments._run_group import run_group
 from imvc.experiments._run_record import STATUSES, Entry, Record
 from imvc.experiments._select import SELECTIONS, chosen_settings, select
@@ -33,6 +35,7 @@ __all__ = [
     "Entry",
     "Estimate",
     "MethodSpec",
+    "OwnMethod",
     "Plan",
     "PlannedRun",
     "Progress",
@@ -40,16 +43,20 @@ __all__ = [
     "Ranking",
     "Record",
     "RecordStore",
+    "Rival",
     "RunSpec",
     "Suite",
     "SuiteError",
     "chosen_settings",
     "estimate_plan",
+    "find_rivals",
     "group_runs",
     "import_dataset",
+    "list_adapters",
     "list_suites",
     "load_suite",
     "machine_info",
+    "own_method",
     "own_seconds",
     "plan_suite",
     "published",
