@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class _RivalProcess:
         self.command = command
         self.process = subprocess.Popen(
             command,
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -47,17 +49,20 @@ class _RivalProcess:
     def ask(self, folder: str) -> dict[str, Any]:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        try:
+        answered = b""
+        with suppress(BrokenPipeError):
             self.process.stdin.write(f"{folder}\n".encode())
-            self.process.stdin.flush()
             answered = self.process.stdout.read(1)
-        except OSError:
-            answered = b""
         if not answered:
             raise RivalError("failed", ended(self.process.wait()))
         return json.loads(Path(folder, "result.json").read_text())
 
     def end(self) -> None:
+        if hasattr(os, "killpg"):
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -91,8 +96,8 @@ def ask_rival(
             np.savez(Path(folder, "views.npz"), mask=mask, **arrays)
         try:
             result = _last.ask(folder)
-        except (RivalError, ValueError):
-            leave_rivals()
+        except BaseException:
+            leave_rivals()  # a late answer would be taken for that to the next task
             raise
     if "error" in result:
         status = "memory" if result["kind"] == "MemoryError" else "failed"
@@ -121,4 +126,5 @@ def ended(code: int | None) -> str:
 def _environment(python: str) -> dict[str, str]:
     """Ours, without what would lead another Python to our packages."""
     hidden = () if python == sys.executable else ("PYTHONPATH", "PYTHONHOME")
-    return {name: value for name, value in os.environ.items() if name not in hidden}
+    kept = {name: value for name, value in os.environ.items() if name not in hidden}
+    return kept | {"PYTHONHASHSEED": "0"}  # a walk over a set is the same in every run

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from imvc.experiments._own_method import digest
-from imvc.experiments._rival_process import RivalError, ask_rival
+from imvc.experiments._rival_process import RivalError, ask_rival, leave_rivals
 from imvc.experiments._suite import SuiteError
 
 _ADAPTERS = Path(__file__).parent / "_adapters" / "adapters.toml"
-_KEYS = ("title", "url", "file", "package", "install", "methods")
+_TEXTS = ("title", "url", "file", "package", "install")
+_KEYS: dict[str, type] = {**dict.fromkeys(_TEXTS, str), "methods": list}
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,7 @@ def _rivals(
     package = entry.get("package", "")
     try:
         version = ask_rival(python, str(file), package, {}).get("version", "")
+        leave_rivals()
     except (RivalError, OSError) as error:
         raise ValueError(
             f"--with {text}: {python} cannot load the adapter {name} ({error}); run "
@@ -180,24 +182,15 @@ def _entries(path: Path) -> dict[str, dict[str, Any]]:
     except ValueError as error:
         raise SuiteError(f"{path.name} is not valid TOML: {error}.") from error
     for name, entry in content.items():
-        if not isinstance(entry, dict) or "/" in name or "#" in name:
+        table = entry if isinstance(entry, dict) else {}
+        wrong = [k for k, v in table.items() if not isinstance(v, _KEYS.get(k, ()))]
+        lacking = [key for key in ("file", "methods") if not table.get(key)]
+        if wrong or lacking:
             raise SuiteError(
-                f"{path.name}: {name}: write a table [NAME] for each adapter, without "
-                f"/ and # in its name."
+                f"{path.name}: adapter {name}: {', '.join(wrong + lacking)}: write a "
+                f"text for file, a list of texts for methods and, if you like, texts "
+                f"for title, url, package and install; nothing else."
             )
-        for key, value in entry.items():
-            if key not in _KEYS:
-                known = ", ".join(_KEYS)
-                raise SuiteError(
-                    f"{path.name}: {name}.{key}: unknown key; there are: {known}."
-                )
-            if not isinstance(value, list if key == "methods" else str):
-                raise SuiteError(
-                    f"{path.name}: {name}.{key} = {value!r}: write a text in quotes, "
-                    f"for methods a list of them."
-                )
-        if not entry.get("file") or not entry.get("methods"):
-            raise SuiteError(f"{path.name}: {name} needs file and methods.")
     return content
 
 

@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import queue
+import random
 import signal
 import sys
 import threading
@@ -20,8 +21,6 @@ import time
 import warnings
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-
-import numpy as np
 
 
 def main():
@@ -53,9 +52,10 @@ def main():
 
 def print_to(descriptor):
     """Where all that is printed goes from now on, also what C code prints."""
-    for own in (sys.stdout, sys.stderr):
-        own.flush()
-        os.dup2(descriptor, own.fileno())
+    with suppress(Exception):  # the adapter may have replaced or closed it
+        sys.stdout.flush()
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
 
 
 def read_folders(descriptor, folders):
@@ -84,6 +84,8 @@ def load(path):
 
 
 def run(cluster, folder):
+    import numpy as np  # not at the top: where it is missing, that is to be told
+
     with open(os.path.join(folder, "task.json")) as file:
         task = json.load(file)
     if not task:  # only whether the adapter can be loaded
@@ -91,6 +93,8 @@ def run(cluster, folder):
     with np.load(os.path.join(folder, "views.npz"), allow_pickle=False) as arrays:
         mask = arrays["mask"]
         task["Xs"] = [arrays[f"X{v}"] for v in range(mask.shape[1])]
+    random.seed(task["random_state"])  # for those that draw without asking for a seed
+    np.random.seed(task["random_state"])  # noqa: NPY002
     start_memory = reset_peak_memory()
     start, processor = time.perf_counter(), time.process_time()
     labels = cluster(mask=mask, **task)
@@ -105,6 +109,9 @@ def run(cluster, folder):
 
 
 def checked(labels, n):
+    """The labels as a list of whole numbers, one for every sample."""
+    import numpy as np
+
     labels = np.asarray(labels)
     if labels.shape != (n,):
         raise ValueError(f"labels of shape {labels.shape} came back for {n} samples")
