@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -358,6 +359,19 @@ def test_a_label_that_is_taken_becomes_that_of_file_and_class(own, home, tmp_pat
         outsiders=[own_method(f"{own}:Mine")],
     )
     assert [run.label for run in plan.runs] == ["Mine", "own.py:Mine"]
+
+
+def test_the_examples_of_the_documentation_run(tmp_path, run):
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text()
+    blocks = re.findall(r"```\w+\n(# (my\w*\.\w+).*?)```", page, re.DOTALL)
+    for text, name in blocks:
+        (tmp_path / name).write_text(text)
+    rivals = find_rivals(str(tmp_path / "my.toml"))
+    mine = own_method(f"{tmp_path / 'my_method.py'}:Mine")
+    assert [rival.label for rival in rivals] == ["mine/mean", "mine/zero"]
+    records = [run(outsider) for outsider in (*rivals, mine)]
+    assert [record.reason for record in records] == [""] * 3
+    assert records[0].scores["acc"] > 0.5
 
 
 def test_adapters_import_nothing_of_ours_and_we_nothing_of_rivals():
