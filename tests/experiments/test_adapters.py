@@ -36,7 +36,7 @@ file = "fake_adapter.py"
 package = "numpy"
 install = "pip install fake"
 methods = ["rows", "raises", "few", "nan", "sleeps", "eats", "prints", "exits", "dies",
-           "counts", "no_room"]
+           "counts", "no_room", "chatters"]
 """
 ADAPTER = """
 import os, signal, sys, time
@@ -55,6 +55,8 @@ def cluster(method, Xs, mask, n_clusters, random_state):
         assert np.isnan(X[~seen]).all() and np.isfinite(X[seen]).all()
     if method == "raises":
         raise KeyError("no luck today")
+    if method == "chatters":
+        raise ValueError("first\\n" + "second " * 1000)
     if method == "few":
         return labels[:5]
     if method == "nan":
@@ -167,6 +169,7 @@ def test_a_rival_is_scored_timed_and_recorded_with_its_version(rivals, run, home
     ("method", "status", "reason"),
     [
         ("raises", "failed", "KeyError: 'no luck today'"),
+        ("chatters", "failed", "ValueError: first second second"),
         ("few", "failed", "ValueError: labels of shape (5,) came back for 60 samples"),
         ("nan", "failed", "ValueError: labels came back that are no whole numbers"),
         ("exits", "failed", "SystemExit (the data are not recognised)"),
@@ -180,6 +183,7 @@ def test_a_failure_of_a_rival_is_a_record_with_its_message(
     record = run(rivals[method])
     assert record.status == status
     assert record.reason.startswith(reason)
+    assert len(record.reason) <= 300
     assert record.resolved["version"] == np.__version__
 
 

@@ -16,10 +16,12 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
+_LONGEST = 300  # letters of a message: some explain a library's manual
 RUNNER = Path(__file__).parent / "_adapters" / "run_adapter.py"
 
 
@@ -101,7 +103,7 @@ def ask_rival(
             raise
     if "error" in result:
         status = "memory" if result["kind"] == "MemoryError" else "failed"
-        raise RivalError(status, result["error"])
+        raise RivalError(status, shorten(result["error"], _LONGEST, placeholder=" …"))
     return result
 
 
