@@ -129,6 +129,15 @@ def resident_memory(pid: int | str | None = "self") -> int:
     return 0
 
 
+def descendants(pid: int) -> list[int]:
+    """Processes that a process has started, and that those have; Linux only."""
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, _read(path).split()):
+            found += [child, *descendants(child)]
+    return found
+
+
 def peak_memory() -> int | None:
     """Most bytes that this process has had in memory, where the system tells."""
     with suppress(OSError), open("/proc/self/status") as file:

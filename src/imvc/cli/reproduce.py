@@ -16,6 +16,7 @@ EXAMPLES = (
     "imvc reproduce table2 --data DATA --dry-run",
     "imvc reproduce table2 --data DATA --jobs 2 -o report",
     "imvc reproduce my_suite.toml --methods rise,bridge --rates 0.3,0.5",
+    "imvc reproduce leaderboard --with imml=ENV/bin/python --method my.py:Mine",
 )
 
 
@@ -56,6 +57,21 @@ def reproduce(
     protocols: Annotated[
         str | None, typer.Option(help="Only these mask protocols, with commas.")
     ] = None,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME[=PYTHON]",
+            help="Also run the methods of this adapter (imml, mofa, or a .toml file), "
+            "in that Python or environment.",
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.py:CLASS", help="Also run this estimator of one's own."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Also write the report to this folder."),
@@ -71,13 +87,24 @@ def reproduce(
     """Run suites of experiments into a records file; the same command resumes.
 
     Ends with code 1 if a run failed. Runs out of time or memory are results, like the
-    "-" in published tables.
+    "-" in published tables; so are failures of other programs (--with).
     """
     from imvc._files import check_folder
-    from imvc.experiments import RecordStore, list_suites, load_suite, plan_suite
+    from imvc.experiments import (
+        RecordStore,
+        find_rivals,
+        list_suites,
+        load_suite,
+        own_method,
+        plan_suite,
+    )
 
     if output is not None:
         check_folder(output)
+    outsiders: list[Any] = [
+        *(rival for text in with_ or () for rival in find_rivals(text)),
+        *(own_method(text) for text in method or ()),
+    ]
     plans = [
         plan_suite(
             load_suite(suite, size),
@@ -88,6 +115,7 @@ def reproduce(
             seeds=numbers(seeds, "--seeds", int),
             mask_seeds=numbers(mask_seeds, "--mask-seeds", int),
             protocols=names(protocols),
+            outsiders=outsiders,
         )
         for suite in suites or list_suites()
     ]
@@ -107,13 +135,14 @@ def reproduce(
         return
     with RecordStore(records) as store:
         results = [_run(plan, store, jobs, limits, data, retry) for plan in plans]
+        failed = any(_own_failures(plan, store) for plan in plans)
     page = None
     if output is not None:
         from imvc.report import write_report
 
         page = write_report(records, output, suites=[p.suite.name for p in plans])
     _tell(results, records, page, json)
-    if any(result["failed"] for result in results):
+    if failed:
         raise typer.Exit(1)
 
 
@@ -137,6 +166,15 @@ def _run(plan, store, jobs, limits, data, retry) -> dict[str, Any]:
         "elsewhere": state.runs - state.done,
         **{status: counts.count(status) for status in STATUSES},
     }
+
+
+def _own_failures(plan, store) -> bool:
+    """Whether a run failed that was not that of another program."""
+    own = {run.spec.key for run in plan.runs if not run.spec.is_rival}
+    entries = store.entries(plan.suite.name, plan.suite.size)
+    return any(
+        e.record.status == "failed" and e.record.spec.key in own for e in entries
+    )
 
 
 def _forecast(plans, records: Path, jobs: int, limit, json: bool) -> None:

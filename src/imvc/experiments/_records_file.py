@@ -176,6 +176,10 @@ class RecordStore:
             )
             for old in self.suites():
                 if (old.name, old.size) == (name, size):
+                    self._db.executemany(
+                        "DELETE FROM plans WHERE suite = ? AND size = ? AND label = ?",
+                        [(name, size, label) for label in _of_others(old, suite)],
+                    )
                     suite = _united(old, suite)
             content = json.dumps(asdict(suite), sort_keys=True)
             self._db.execute(
@@ -317,6 +321,12 @@ def _check_file(path: Path, create: bool) -> None:
         start = file.read(16)
     if start and start != b"SQLite format 3\0":
         raise ValueError(f"{path} is not a records file of imvc; name another file.")
+
+
+def _of_others(old: Suite, new: Suite) -> list[str]:
+    """Labels that stand for another method by now, such as an edited one."""
+    names = {method.label: method.name for method in old.methods}
+    return [m.label for m in new.methods if names.get(m.label, m.name) != m.name]
 
 
 def _united(old: Suite, new: Suite) -> Suite:

@@ -6,8 +6,10 @@ the order of the rows. The mask is drawn first, on the rows in the order of the 
 """
 
 import gc
+import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter, process_time
 from typing import Any
@@ -16,6 +18,9 @@ import numpy as np
 
 from imvc._machine import PeakMemory, machine_info
 from imvc.datasets import MultiViewDataset, protocol_mask
+from imvc.experiments._outsiders import Outsider, hidden_views
+from imvc.experiments._rival_process import RivalError, leave_rivals
+from imvc.experiments._rivals import Rival
 from imvc.experiments._run_record import Record
 from imvc.experiments._suite import RunSpec
 from imvc.experiments._suite_plan import PATH_PARAMETERS, estimator_class
@@ -50,7 +55,10 @@ def prepared_data(data: MultiViewDataset, spec: RunSpec) -> MultiViewDataset:
 
 
 def run_group(
-    specs: Sequence[RunSpec], data: MultiViewDataset, n_jobs: int = 1
+    specs: Sequence[RunSpec],
+    data: MultiViewDataset,
+    n_jobs: int = 1,
+    outsiders: Mapping[str, Outsider] | None = None,
 ) -> list[Record]:
     """Do the runs of a group, all on the same mask; never raises on a bad run.
 
@@ -62,6 +70,8 @@ def run_group(
         Complete, in the order of its file.
     n_jobs : int, default=1
         Threads of methods that take them.
+    outsiders : mapping of str to Rival or OwnMethod, optional
+        Methods from outside the library, by their names in the runs.
 
     Returns
     -------
@@ -77,22 +87,35 @@ def run_group(
         except Exception:
             # One bad setting must not take the others with it: each by itself below.
             pass
-    return [run_one(spec, prepared, n_jobs) for spec in specs]
+    outside = outsiders or {}
+    return [run_one(spec, prepared, n_jobs, outside.get(spec.method)) for spec in specs]
 
 
-def run_one(spec: RunSpec, data: MultiViewDataset, n_jobs: int = 1) -> Record:
+def run_one(
+    spec: RunSpec,
+    data: MultiViewDataset,
+    n_jobs: int = 1,
+    outsider: Outsider | None = None,
+) -> Record:
     """Fit once and score; an exception becomes the reason of a failed record."""
+    if not isinstance(outsider, Rival):
+        leave_rivals()  # one that waits would count as memory of this run
     try:
-        model = _estimator(spec, data, n_jobs)
+        model = _estimator(spec, data, n_jobs, outsider)
+        Xs = data.Xs if outsider is None else hidden_views(data)
         with PeakMemory() as memory, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start, cpu = perf_counter(), process_time()
-            model.fit(data.Xs, mask=data.mask)
+            model.fit(Xs, mask=data.mask)
             seconds = {
                 "total": perf_counter() - start,
                 "processor": process_time() - cpu,
             }
         return _record(spec, data, model, seconds, memory.above)
+    except RivalError as error:
+        return replace(
+            failure(spec, error.status, str(error)), resolved=model.get_params()
+        )
     except MemoryError as error:
         return failure(spec, "memory", f"MemoryError: {error}".rstrip(": "))
     except Exception as error:
@@ -127,15 +150,14 @@ def _run_path(specs, data, n_jobs) -> list[Record]:
     ]
 
 
-def _estimator(spec: RunSpec, data: MultiViewDataset, n_jobs: int) -> Any:
-    model = estimator_class(spec.method)(
-        n_clusters=data.n_clusters, **dict(spec.parameters)
-    )
+def _estimator(
+    spec: RunSpec, data: MultiViewDataset, n_jobs: int, outsider: Outsider | None = None
+) -> Any:
+    make = outsider.estimator() if outsider else estimator_class(spec.method)
     extra = {"random_state": spec.seed, "n_jobs": n_jobs}
-    known = model.get_params()
-    return model.set_params(
-        **{k: v for k, v in extra.items() if k in known and k not in spec.parameters}
-    )
+    known = inspect.signature(make).parameters
+    given = {name: value for name, value in extra.items() if name in known}
+    return make(n_clusters=data.n_clusters, **(given | dict(spec.parameters)))
 
 
 def _record(spec, data, model, seconds, memory, grouped=1) -> Record:
@@ -144,13 +166,16 @@ def _record(spec, data, model, seconds, memory, grouped=1) -> Record:
     return Record(
         spec,
         scores=scores,
-        seconds={**getattr(model, "stage_seconds_", {}), **seconds},
-        peak_memory=memory,
+        seconds={
+            **getattr(model, "stage_seconds_", {}),
+            **getattr(model, "rival_seconds_", seconds),
+        },
+        peak_memory=getattr(model, "rival_memory_", memory),
         objective=tuple(float(v) for v in getattr(model, "objective_", ())),
         n_iter=int(getattr(model, "n_iter_", 0)),
         converged=bool(getattr(model, "converged_", True)),
         grouped=grouped,
-        resolved=model.get_params(),
+        resolved=model.get_params() if hasattr(model, "get_params") else {},
         shape={
             "n_samples": data.n_samples,
             "n_views": data.n_views,

@@ -179,6 +179,11 @@ class RunSpec:
                 del content[name]
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()[:24]
 
+    @property
+    def is_rival(self) -> bool:
+        """Whether another program did it, through an adapter."""
+        return "/" in self.method
+
     @cached_property
     def setting(self) -> str:
         """The parameters, as text that is equal for equal ones."""

@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf
 from typing import Any
@@ -20,6 +20,7 @@ from imvc.datasets import (
     load_digits_views,
 )
 from imvc.datasets._dataset_files import find_dataset
+from imvc.experiments._outsiders import Outsider, joined
 from imvc.experiments._suite import (
     AS_IT_IS,
     MethodSpec,
@@ -62,12 +63,15 @@ class Plan:
     shapes : mapping of str to Shape
     absent : mapping of str to str
         Datasets that cannot be used, with the reason.
+    outsiders : mapping of str to Rival or OwnMethod
+        Methods from outside the library, by their names in the runs.
     """
 
     suite: Suite
     runs: tuple[PlannedRun, ...]
     shapes: Mapping[str, Shape]
     absent: Mapping[str, str]
+    outsiders: Mapping[str, Outsider] = field(default_factory=dict)
 
 
 def load(
@@ -105,6 +109,7 @@ def plan_suite(
     seeds: Sequence[int] | None = None,
     mask_seeds: Sequence[int] | None = None,
     protocols: Sequence[str] | None = None,
+    outsiders: Sequence[Outsider] = (),
 ) -> Plan:
     """List the runs of a suite, on the datasets that are there.
 
@@ -120,15 +125,20 @@ def plan_suite(
         Only these of the suite's missing rates, anchor seeds and mask seeds.
     protocols : sequence of str, optional
         Only these of the suite's mask protocols.
+    outsiders : sequence of Rival or OwnMethod, optional
+        From `find_rivals` and `own_method`; they join the methods of the suite.
 
     Returns
     -------
     Plan
         Naturally incomplete sets are run once, as they are, whatever the rates.
     """
+    suite = replace(suite, methods=joined(suite.methods, outsiders))
     chosen = _pick_methods(suite, methods)
+    outside = {outsider.name: outsider for outsider in outsiders}
     for method in chosen:
-        _check_parameters(suite, method)
+        if method.name not in outside:
+            _check_parameters(suite, method)
     home = None if data_home is None else os.fspath(data_home)
     rates = _pick(suite, suite.rates, rates, "rates")
     names = _pick(suite, tuple(suite.protocols), protocols, "protocols")
@@ -159,7 +169,8 @@ def plan_suite(
         for method in chosen
         for run in _runs(suite, method, name, shape)
     ]
-    return Plan(replace(suite, methods=chosen), tuple(runs), shapes, absent)
+    suite = replace(suite, methods=chosen)
+    return Plan(suite, tuple(runs), shapes, absent, outside)
 
 
 def settings(method: MethodSpec, dataset: str, n_clusters: int) -> list[dict[str, Any]]:
@@ -298,9 +309,11 @@ def _pick(suite: Suite, known, wanted, key: str) -> tuple[Any, ...]:
 def _pick_methods(suite: Suite, wanted) -> tuple[MethodSpec, ...]:
     if wanted is None:
         return suite.methods
-    known = {m.label for m in suite.methods} | {m.name for m in suite.methods}
-    names = _pick(suite, sorted(known), wanted, "methods")
-    return tuple(m for m in suite.methods if m.label in names or m.name in names)
+    # The digest of a user's file is no part of what one types.
+    names = {m.label: m.name.partition("#")[0] for m in suite.methods}
+    known = sorted({*names, *names.values()})
+    picked = _pick(suite, known, wanted, "methods")
+    return tuple(m for m in suite.methods if {m.label, names[m.label]} & {*picked})
 
 
 def _check_parameters(suite: Suite, method: MethodSpec) -> None:

@@ -87,7 +87,9 @@ def run_plan(
 
     threads = threads or max(1, (os.cpu_count() or 1) // jobs)
     home = None if data_home is None else os.fspath(data_home)
-    with Pool(jobs, limits, threads=threads, data_home=home) as pool:
+    with Pool(
+        jobs, limits, threads=threads, data_home=home, outsiders=plan.outsiders
+    ) as pool:
         free = exhausted.without(_claimed(groups, store), finish)
         pool.work(free, finish, _signs_of_life(store))
     return Progress(len(keys), len(store.done(keys)))

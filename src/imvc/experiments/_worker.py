@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from imvc._machine import resident_memory
+from imvc._machine import descendants, resident_memory
+from imvc.experiments._outsiders import Outsider
+from imvc.experiments._rival_process import ended
 from imvc.experiments._run_group import failure, run_group
 from imvc.experiments._run_record import Record
 from imvc.experiments._suite_plan import Group, load
@@ -33,7 +37,7 @@ _GB = 1e9
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may take: seconds, and gigabytes of its process.
+    """What one run may take: seconds, and gigabytes of its process and what it starts.
 
     A group of runs may take as much time as its runs together.
     """
@@ -52,6 +56,7 @@ class Pool:
         *,
         threads: int = 1,
         data_home: str | None = None,
+        outsiders: Mapping[str, Outsider] | None = None,
     ) -> None:
         if limits.gigabytes and not resident_memory():
             warnings.warn(
@@ -59,7 +64,7 @@ class Pool:
                 f"not tell the memory of a process (/proc); runs go on without it.",
                 stacklevel=3,
             )
-        self._arguments = (limits, threads, data_home)
+        self._arguments = (limits, threads, data_home, outsiders or {})
         self._children: list[_Child] = []
         self._jobs = jobs
 
@@ -115,13 +120,22 @@ class Pool:
 class _Child:
     """The parent's side of one child process."""
 
-    def __init__(self, limits: Limits, threads: int, data_home: str | None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        threads: int,
+        data_home: str | None,
+        outsiders: Mapping[str, Outsider],
+    ) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(
-            target=_serve, args=(other, threads, data_home), daemon=True
+            target=_serve, args=(other, threads, data_home, outsiders), daemon=True
         )
-        with _environment(dict.fromkeys(_BLAS, str(threads))):
+        # Whatever the child leaves behind when it is stopped is in a folder of its own.
+        self.folder = tempfile.mkdtemp(prefix="imvc-")
+        variables = dict.fromkeys(_BLAS, str(threads)) | {"TMPDIR": self.folder}
+        with _environment(variables):
             self.process.start()
         other.close()
         self.limits = limits
@@ -152,9 +166,13 @@ class _Child:
         if self.ready and seconds and passed > seconds * len(self.group):
             runs = f" for each of {len(self.group)} runs" if len(self.group) > 1 else ""
             return self._end("timeout", f"longer than {seconds:g} s{runs}")
-        if gigabytes and resident_memory(self.process.pid) > gigabytes * _GB:
+        if gigabytes and self._memory() > gigabytes * _GB:
             return self._end("memory", f"more than {gigabytes:g} GB of memory")
         return None
+
+    def _memory(self) -> int:
+        pid = self.process.pid or 0
+        return sum(resident_memory(one) for one in (pid, *descendants(pid)))
 
     def _end(self, status: str, reason: str) -> list[Record]:
         group, self.group, self.usable = self.group, (), False
@@ -163,21 +181,26 @@ class _Child:
 
     def _cause(self) -> str:
         self.process.join(5)
-        code = self.process.exitcode
-        if code is None or code >= 0:
-            return f"the process ended by itself with code {code}"
-        name = signal.Signals(-code).name
-        hint = ", as a system short of memory does" if name == "SIGKILL" else ""
-        return f"the process was killed by {name}{hint}"
+        return ended(self.process.exitcode)
 
     def stop(self) -> None:
         self.usable = False
+        started = descendants(self.process.pid or 0)
         self.process.kill()
+        for pid in started:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         self.process.join()
         self.pipe.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _serve(pipe: Connection, threads: int, data_home: str | None) -> None:
+def _serve(
+    pipe: Connection,
+    threads: int,
+    data_home: str | None,
+    outsiders: Mapping[str, Outsider],
+) -> None:
     """The child: do groups until the pipe closes."""
     from threadpoolctl import threadpool_limits
 
@@ -195,7 +218,7 @@ def _serve(pipe: Connection, threads: int, data_home: str | None) -> None:
                     name = data = None
                     data = load(group[0].dataset, data_home)
                     name = group[0].dataset
-                records: Any = run_group(group, data, threads)
+                records: Any = run_group(group, data, threads, outsiders)
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
                 records = [failure(spec, "failed", reason) for spec in group]
