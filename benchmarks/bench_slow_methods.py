@@ -46,10 +46,12 @@ def load(name, n):
     return [X[rows].astype(np.float64) for X in data.Xs], mask, data.n_clusters
 
 
-def fit(method, name, n):
-    """CPU and wall seconds, iterations and labels of one fit."""
+def fit(method, name, n, max_iter):
+    """CPU and wall seconds, iterations and labels of one fit; max_iter 0: default."""
     Xs, mask, c = load(name, n)
     model = get_method(method)(c, random_state=0)
+    if max_iter:
+        model.set_params(max_iter=max_iter)
     cpu, wall = time.process_time(), time.perf_counter()
     model.fit(Xs, mask=mask)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
@@ -67,11 +69,12 @@ def fit_elsewhere(source, *job):
     return pickle.loads(child.stdout)
 
 
-def measure(method, name, n, sources, repeats):
+def measure(method, name, options, sources):
     """A line of the table: medians of both sources in turns."""
+    job = method, name, options.samples, options.max_iter
     runs = [
-        [fit_elsewhere(source, method, name, n) for source in sources]
-        for _ in range(repeats)
+        [fit_elsewhere(source, *job) for source in sources]
+        for _ in range(options.repeats)
     ]
     cells = [method, name, runs[0][0][2]]
     cpu = np.median([[run[0] for run in turn] for turn in runs], axis=0)
@@ -92,20 +95,22 @@ def main():
     parser.add_argument("--sets", nargs="*", help="data sets; none: all of a method")
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--fit", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--max-iter", type=int, default=0, help="0: until it ends")
+    parser.add_argument("--fit", nargs=4, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.fit:
         warnings.simplefilter("ignore")
-        method, name, n = args.fit
-        sys.stdout.buffer.write(pickle.dumps(fit(method, name, int(n))))
+        method, name, n, max_iter = args.fit
+        found = fit(method, name, int(n), int(max_iter))
+        sys.stdout.buffer.write(pickle.dumps(found))
         return
     sources = [HERE.parent / "src", *([args.against.resolve()] if args.against else [])]
     rows = []
     for method in args.methods:
         for name in args.sets or METHODS[method]:
             if name == "planted" or available([name]):
-                job = method, name, args.samples
-                rows.append(measure(*job, sources, args.repeats))
+                rows.append(measure(method, name, args, sources))
+                print(f"<!-- {rows[-1]} -->", flush=True)
     header = ["method", "data", "iterations", "now, CPU s (wall)"]
     header += ["before", "now / before", "same"] if args.against else []
     print(table(header, rows))

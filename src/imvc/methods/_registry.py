@@ -160,7 +160,7 @@ METHODS = {entry.name: entry for entry in (
     Method("imvtsc-mvi", "imvc.methods.imvtsc_mvi:IMVTSCMVI",
            "Wen et al., AAAI 2021", "O(n^3)",
            Rates(fixed=0.1, square=9e-6, cube=1e-9, features=0.75,
-                 squares_per_view=7, wide=5, base=2e5),
+                 squares_per_view=7, wide=8, base=2e5),
            test_options={"error_penalty": 0.001}),
     Method("daimc", "imvc.methods.daimc:DAIMC",
            "Hu, Chen, IJCAI 2018", "O(n)",
