@@ -157,7 +157,9 @@ def test_a_rival_is_scored_timed_and_recorded_with_its_version(rivals, run, home
     record = run(rivals["rows"])
     assert record.ok, record.reason
     y = load("planted", home).y[np.random.default_rng([0, 1]).permutation(60)]
-    assert record.scores == score_all(y, np.arange(60) % 3)
+    expected = score_all(y, np.arange(60) % 3)
+    assert {name: record.scores[name] for name in expected} == expected
+    assert record.scores["pattern_leakage"] >= 0
     assert set(record.seconds) == {"total", "processor"}
     assert record.resolved["version"] == np.__version__
     assert record.resolved["adapter"] == "fake"
