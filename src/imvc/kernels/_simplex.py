@@ -87,6 +87,8 @@ def _raise_threshold(theta, rows, entries):
         kept = entries > theta[rows]
         if kept.all():
             return
+        moving = np.bincount(rows[~kept], minlength=len(theta)) > 0
+        kept &= moving[rows]
         rows, entries = rows[kept], entries[kept]
 
 

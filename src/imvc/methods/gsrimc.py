@@ -196,11 +196,11 @@ def update_S(T, edges, seen, mu, l2, *, out):
     """
     share = 2 * l2 / (mu + 2 * l2)
     rows, columns = seen
-    T = T.copy()
-    np.multiply(T, 1 - share * columns.T, out=T, where=rows[:, :, None])
+    mixed = T * (1 - share * columns.T)
+    mixed[~rows] = T[~rows]
     places, weights = edges
-    T.ravel()[places] += share * weights
-    project_simplex(T, out=out)
+    mixed.ravel()[places] += share * weights
+    project_simplex(mixed, out=out)
 
 
 def target_of_Z(S, T, Z, mu, l3, *, out):
