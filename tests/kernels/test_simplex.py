@@ -127,3 +127,22 @@ def test_zero_residuals_share_the_weight():
     found = inverse_power_weights([0, 3.0, 0])
     np.testing.assert_allclose(found, [0.5, 0, 0.5], atol=1e-300)
     np.testing.assert_allclose(inverse_power_weights([0, 0], 0.5), 0.5)
+
+
+@pytest.mark.parametrize("weights", [None, 2.0])
+def test_the_result_may_take_the_place_of_the_argument(weights, rng):
+    V = rng.standard_normal((2, 5, 9))
+    expected = project_simplex(V, weights=weights)
+    found = project_simplex(V, weights=weights, out=V)
+    assert np.shares_memory(found, V)
+    np.testing.assert_array_equal(V, expected)
+
+
+def test_long_rows_of_small_and_of_full_support_equal_the_sorted_search(rng):
+    V = rng.standard_normal((60, 400)) * np.repeat([1e-4, 1.0, 30.0], 20)[:, None]
+    u = np.sort(V, axis=1)[:, ::-1]
+    theta = ((np.cumsum(u, axis=1) - 1) / np.arange(1, 401)).max(axis=1, keepdims=True)
+    S = project_simplex(V)
+    np.testing.assert_allclose(S, np.maximum(V - theta, 0), atol=1e-13)
+    assert (S[:20] > 0).all()
+    assert ((S[20:] > 0).sum(axis=1) < 100).all()

@@ -3,7 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imvc.kernels._tensor import fit_tensor_ring, random_ring_cores, shrink_tensor_svd
+from imvc.kernels._tensor import (
+    fit_tensor_ring,
+    random_ring_cores,
+    shrink_frequencies,
+    shrink_tensor_svd,
+)
 
 
 def slow_tensor_shrink(T, tau, axis, repeat_last=False):
@@ -58,6 +63,18 @@ def test_single_precision_stays_and_the_argument_too(rng):
     expected = shrink_tensor_svd(T, 2.0, axis=2)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     np.testing.assert_array_equal(T, kept)
+
+
+@pytest.mark.parametrize("width", [8, 9])
+def test_frequencies_are_shrunk_in_place_where_the_width_is_even(width, rng):
+    T = rng.standard_normal((7, 3, width))
+    expected = shrink_tensor_svd(T.transpose(1, 0, 2), 1.5, axis=1).transpose(1, 0, 2)
+    kept = T.copy()
+    np.testing.assert_allclose(shrink_frequencies(T, 1.5), expected, atol=1e-14)
+    np.testing.assert_array_equal(T, kept)
+    found = shrink_frequencies(T, 1.5, overwrite=True)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
+    assert np.shares_memory(found, T) == (width == 8)
 
 
 def test_views_are_not_an_axis_of_the_transform():

@@ -4,6 +4,7 @@ import pytest
 from imvc import as_views
 from imvc.datasets import make_views
 from imvc.kernels._anchor_graph import unit_rows
+from imvc.kernels._laplacian import largest_eigenvectors, normalized_adjacency
 from imvc.methods import _cost
 from imvc.methods._iterations import Iterations
 from imvc.methods.gsrimc import GSRIMC, solve, view_graphs
@@ -107,19 +108,23 @@ def test_the_residual_vanishes(data):
     assert model.n_iter_ == len(model.objective_)
 
 
-def test_a_given_start_is_continued(data):
-    """From zero it is the default; from where one step led, it moves on."""
-    views = as_views(data.Xs, data.mask)
+@pytest.mark.filterwarnings("ignore:GSRIMC stopped")
+@pytest.mark.parametrize("n", [40, 41])
+def test_repeat_last_reaches_the_authors_program_where_the_number_is_odd(n):
+    data = make_views(n, (5, 6, 4), 3, incomplete=0.5, random_state=0)
+    views, weights = as_views(data.Xs, data.mask), (0.15, 0.7, 0.3)
     B = view_graphs(views, 20, None)
-    rule = (0.1, 1.0, 0.1), Iterations(1, 0.0)
-    E, A = np.zeros((2, 3, 90, 90))
-    start = np.zeros((3, 90, 90)), E, A
-    whole = solve(B, views.mask, *rule)
-    again = solve(B, views.mask, *rule, start=start)
-    np.testing.assert_array_equal(again, whole)
-    assert A.any(), "the multipliers are updated in place"
-    moved = solve(B, views.mask, *rule, start=(again, E, A))
-    assert not np.allclose(moved, whole)
+    options = dict(zip(("error_weight", "fidelity", "coupling"), weights))
+    options |= dict(n_clusters=3, shuffle=False, max_iter=6, n_init=1, tol=0.0)
+    found = {}
+    for repeat_last in (False, True):
+        model = GSRIMC(**options, repeat_last=repeat_last)
+        found[repeat_last] = model.fit(data.Xs, mask=data.mask).eigenvalues_
+        Z = plain_admm(B, views.mask, *weights, n_steps=6, repeat_last=repeat_last)
+        W = normalized_adjacency(Z.mean(axis=0))
+        expected, _ = largest_eigenvectors(W, 3)
+        np.testing.assert_allclose(found[repeat_last], expected, atol=1e-12)
+    assert np.allclose(*found.values(), atol=1e-9, rtol=0) == (n == 40)
 
 
 def test_shuffled_samples_in_another_order_give_the_same_clusters(data):

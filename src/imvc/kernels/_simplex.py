@@ -5,7 +5,7 @@ import numpy as np
 from imvc.kernels._distances import block_slices
 
 
-def project_simplex(V, *, weights=None, near=None):
+def project_simplex(V, *, weights=None, near=None, out=None):
     """Rows of ``V`` projected on {s >= 0, sum(s) = 1}, all at once and exactly.
 
     Solves ``min_s sum_j w_j (s_j - v_j)^2`` for every row; without ``weights`` this is
@@ -21,6 +21,8 @@ def project_simplex(V, *, weights=None, near=None):
         Where it is positive, the result is expected to be: saves passes when a sequence
         of projections changes little. Has no effect on the result; without ``weights``
         only.
+    out : C-contiguous ndarray of the shape and dtype of the result, optional
+        Takes the result; may be ``V`` itself.
 
     Returns
     -------
@@ -36,59 +38,71 @@ def project_simplex(V, *, weights=None, near=None):
     -----
     Newton's method on the piecewise linear, convex equation for theta. From below it
     only ever drops entries from the support, so it ends with the exact support after
-    at most m passes (about five in practice), without a sort. O(m) per row and pass;
-    beside the result only a bounded block of rows is copied.
+    at most m passes (about five in practice), without a sort. Only the entries that
+    are left after the first pass are looked at again. O(m) per row and pass; beside
+    the result only a bounded block of rows is copied.
     """
     V = np.asarray(V)
     dtype = V.dtype if V.dtype == np.float32 else np.float64
     rows = V.reshape(-1, V.shape[-1])
-    result = np.empty(rows.shape, dtype)
+    result = np.empty(rows.shape, dtype) if out is None else out.reshape(rows.shape)
     if weights is not None:
         weights = np.broadcast_to(weights, V.shape).reshape(rows.shape)
     for block in block_slices(len(rows), rows.shape[1], entries=1 << 17):
-        B = rows[block].astype(np.float64)
-        top = B.max(axis=1, initial=-np.inf)
+        B = rows[block]
+        top = B.max(axis=1, initial=-np.inf).astype(np.float64)
         if not (np.isfinite(top) | (top == -np.inf)).all():
             raise ValueError("V must not hold NaN or +inf.")
-        if weights is None:
-            guess = None if near is None else near.reshape(rows.shape)[block] > 0
-            result[block] = _project(B, top, guess)
-        else:
+        if weights is not None:
             w = np.asarray(weights[block], np.float64)
-            result[block] = _project_weighted(B, w)
+            result[block] = _project_weighted(B.astype(np.float64), w)
+            continue
+        guess = None if near is None else near.reshape(rows.shape)[block] > 0
+        if dtype == np.float64:
+            _project(B, top, result[block], guess)
+        else:
+            result[block] = _project(B, top, guess=guess)
     return result.reshape(V.shape)
 
 
-def _project(B, top, guess=None):
-    """Unweighted rows, the support expected at ``guess``; spoils ``B``."""
+def _project(B, top, out=None, guess=None):
+    """Unweighted rows, into ``out``, their support expected at ``guess``.
+
+    Seen from the largest entry, theta lies in [-1, 0).
+    """
     m = B.shape[1]
     with np.errstate(invalid="ignore"):  # -inf - -inf in a row with nothing free
-        B -= top[:, None]
-    # Seen from the largest entry, theta lies in [-1, 0): what is lower is lost.
-    np.maximum(B, -1, out=B)
-    ones = np.ones(m)
-    theta = np.maximum((B @ ones - 1) / max(m, 1), -1)
+        B = np.subtract(B, top[:, None], out=out)
+    lowest = B.min(axis=1, initial=0)
+    if not lowest.min(initial=0) >= -1:
+        np.maximum(B, -1, out=B)  # what is lower is lost
+    theta = np.maximum((B @ np.ones(m) - 1) / max(m, 1), -1)
     if guess is not None:  # theta is the largest over all supports, so any is below it
         size = np.count_nonzero(guess, axis=1)
-        own = np.where(guess, B, 0) @ ones
+        own = np.where(guess, B, 0) @ np.ones(m)
         np.maximum(theta, (own - 1) / np.maximum(size, 1), out=theta, where=size > 0)
-    live, L = np.arange(B.shape[0]), B
-    count = np.full(B.shape[0], m + 1)
-    while live.size:
-        above = L - theta[live, None]
-        found = np.count_nonzero(above > 0, axis=1)
-        np.maximum(above, 0, out=above)
-        theta[live] += (above @ ones - 1) / np.maximum(found, 1)
-        # Counts fall until the support is right; rounding may let a tied one rise.
-        moving = (found < count[live]) & (found > 1)
-        count[live] = found
-        if not moving.all():
-            live = live[moving]
-            L = B[live]
+    # Where no entry is dropped, theta is final; elsewhere few entries are left.
+    flat = np.flatnonzero(B > np.where(lowest > theta, 0, theta)[:, None])
+    if flat.size:
+        _raise_threshold(theta, flat // m, B.ravel()[flat])
+    np.maximum(B, theta[:, None], out=B)
     B -= theta[:, None]
-    np.maximum(B, 0, out=B)
     B[~np.isfinite(top)] = 0
     return B
+
+
+def _raise_threshold(theta, rows, entries):
+    """From lower bounds ``theta``, to what is exact for the ``entries`` of ``rows``."""
+    while True:
+        counts = np.bincount(rows, minlength=len(theta))
+        sums = np.bincount(rows, entries, len(theta))
+        np.divide(sums - 1, counts, out=theta, where=counts > 0)
+        kept = entries > theta[rows]
+        if kept.all():
+            return
+        moving = np.bincount(rows[~kept], minlength=len(theta)) > 0
+        kept &= moving[rows]
+        rows, entries = rows[kept], entries[kept]
 
 
 def _project_weighted(B, w):

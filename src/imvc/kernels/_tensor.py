@@ -32,10 +32,11 @@ def shrink_groups(X, tau, *, axis):
     view axis of stacked graphs their tubes. O(size).
     """
     X = _floating(X)
-    norms = np.sqrt(np.square(X).sum(axis=axis, keepdims=True, dtype=np.float64))
-    factors = np.zeros_like(norms)
-    np.divide(norms - tau, norms, out=factors, where=norms > tau)
-    return X * factors.astype(X.dtype)
+    squares = np.square(X).sum(axis=axis, keepdims=True, dtype=np.float64)
+    factors = np.zeros_like(squares)
+    longer = np.flatnonzero(squares > tau * tau)  # often few: only these cost a root
+    factors.flat[longer] = np.maximum(1 - tau / np.sqrt(squares.flat[longer]), 0)
+    return X * factors.astype(X.dtype, copy=False)
 
 
 def shrink_singular_values(X, tau):
@@ -66,19 +67,37 @@ def shrink_singular_values(X, tau):
         turned = shrink_singular_values(np.swapaxes(X, -1, -2), tau)
         return np.swapaxes(turned, -1, -2)
     wide = X.astype(np.result_type(X, np.float64), copy=False)
-    squares, Phi = np.linalg.eigh(wide @ np.swapaxes(wide.conj(), -1, -2))
-    s = np.sqrt(np.maximum(squares, 0))
     tau = np.broadcast_to(np.asarray(tau, np.float64), X.shape[:-2])
-    factors = np.zeros_like(s)
-    np.divide(s - tau[..., None], s, out=factors, where=s > tau[..., None])
-    core = (Phi * factors[..., None, :]) @ np.swapaxes(Phi.conj(), -1, -2)
-    result = core @ wide
+    cores = _shrinking_cores(_grams(wide), tau, lambda chosen: wide[chosen])
+    return (cores @ wide).astype(X.dtype, copy=False)
+
+
+def _grams(W):
+    """Lower triangles of ``W W'``, matrix by matrix; the rest is 0."""
+    turned = W.conj()[..., None]
+    grams = np.zeros((*W.shape[:-1], W.shape[-2]), W.dtype)
+    for i in range(W.shape[-2]):  # column by column is faster than all at once
+        grams[..., i:, i] = (W[..., i:, :] @ turned[..., i, :, :])[..., 0]
+    return grams
+
+
+def _shrinking_cores(grams, tau, matrices):
+    """Square matrices that, from the left, lower the singular values by ``tau``.
+
+    ``grams`` has the lower triangles of W W' for wide matrices W, of which
+    ``matrices(chosen)`` gives the chosen ones: where squaring would cost digits, an SVD
+    of W takes its place.
+    """
+    squares, Phi = np.linalg.eigh(grams)
+    s = np.sqrt(np.maximum(squares, 0))
     doubtful = tau < _GRAM_TOL * s[..., -1]
     if doubtful.any():
-        U, s, Vt = np.linalg.svd(wide[doubtful], full_matrices=False)
-        s = np.maximum(s - tau[doubtful][..., None], 0)
-        result[doubtful] = (U * s[..., None, :]) @ Vt
-    return result.astype(X.dtype, copy=False)
+        Phi[doubtful], s[doubtful], _ = np.linalg.svd(
+            matrices(doubtful), full_matrices=False
+        )
+    factors = np.zeros_like(s)
+    np.divide(s - tau[..., None], s, out=factors, where=s > tau[..., None])
+    return (Phi * factors[..., None, :]) @ np.swapaxes(Phi.conj(), -1, -2)
 
 
 def _floating(X):
@@ -110,25 +129,77 @@ def shrink_tensor_svd(T, tau, *, axis, repeat_last=False):
 
     Notes
     -----
-    Only the half spectrum of the real DFT exists, V N numbers, and the V x V Gram
-    matrices replace the SVDs (see `shrink_singular_values`). The result depends on the
-    order of the entries along ``axis``.
+    See `shrink_frequencies`. The result depends on the order of the entries along
+    ``axis``.
     """
     if axis not in (1, 2):
         raise ValueError(f"axis={axis} must be 1 (rows) or 2 (columns).")
-    # Slices keep the other axis contiguous, so that their products run in BLAS.
-    stacked = T if axis == 1 else np.swapaxes(T, 1, 2)
-    V, length, width = stacked.shape
-    spectrum = np.ascontiguousarray(scipy.fft.rfft(stacked, axis=1))
-    taus = np.full(spectrum.shape[1], tau, np.float64)
+    stacked = np.moveaxis(T, axis, 0)
+    result = shrink_frequencies(stacked, tau, repeat_last=repeat_last)
+    return np.ascontiguousarray(np.moveaxis(result, 0, axis))
+
+
+def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
+    """`shrink_tensor_svd` of V matrices whose rows alternate, DFT along the first axis.
+
+    Parameters
+    ----------
+    T : real ndarray of shape (length, V, width)
+    tau, repeat_last
+        As in `shrink_tensor_svd`.
+    overwrite : bool
+        Give the result the memory of ``T`` where possible: for a C-contiguous ``T`` of
+        an even width. Otherwise one array of this size is made.
+
+    Returns
+    -------
+    ndarray of the shape and dtype of ``T``.
+
+    Notes
+    -----
+    Two real columns count as one complex one, so that a complex DFT in place replaces
+    the real one, at half its cost where the length has a large prime factor. The slice
+    F_f of the pairs and its mirror image F_-f hold what the real slice holds: with
+    ``W = [F_f, conj(F_-f)] / sqrt(2)``, a rotation of the real slice from the right,
+    ``W W'`` is the Gram matrix of both (V x V, in double precision), and the matrix
+    that shrinks W from the left (see `shrink_singular_values`) shrinks F_f, its
+    conjugate F_-f.
+    """
+    length, V, width = T.shape
+    if T.size == 0:
+        return T.copy()
+    F = scipy.fft.fft(_pair_columns(T, overwrite), axis=0, overwrite_x=True)
+    blocks = block_slices(length, F[0].size, entries=1 << 14)
+    half, mirror = length // 2 + 1, -np.arange(length) % length
+
+    def rotated(chosen):
+        f = np.flatnonzero(chosen)
+        W = np.concatenate([F[f], F[mirror[f]].conj()], axis=2) / np.sqrt(2)
+        return np.pad(W, [(0, 0), (0, 0), (0, max(0, V - W.shape[2]))])
+
+    grams = [_grams(F[b].astype(np.complex128, copy=False)) for b in blocks]
+    K = np.concatenate(grams)
+    K = (K[:half] + K[mirror[:half]].conj()) / 2
+    taus = np.full(half, tau, np.float64)
     if repeat_last and length % 2:
         taus[-1] *= 2  # twice by tau is once by 2 tau
-    for block in block_slices(spectrum.shape[1], V * width):
-        slices = spectrum[:, block].transpose(1, 0, 2)
-        shrunk = shrink_singular_values(slices, taus[block])
-        spectrum[:, block] = shrunk.transpose(1, 0, 2)
-    result = scipy.fft.irfft(spectrum, n=length, axis=1, overwrite_x=True)
-    return result if axis == 1 else np.ascontiguousarray(np.swapaxes(result, 1, 2))
+    cores = _shrinking_cores(K, taus, rotated)
+    cores = np.concatenate([cores, cores[1 : length - half + 1][::-1].conj()])
+    for b in blocks:
+        F[b] = cores[b] @ F[b]
+    pairs = scipy.fft.ifft(F, axis=0, overwrite_x=True)
+    return pairs.view(T.dtype)[..., :width]
+
+
+def _pair_columns(T, overwrite):
+    """Columns 0 and 1 of ``T`` as one complex column, and so on; a last one alone."""
+    *shape, width = T.shape
+    kind = np.result_type(T, np.complex64)
+    if overwrite and T.flags.c_contiguous and width % 2 == 0:
+        return T.view(kind)
+    pairs = np.zeros((*shape, (width + 1) // 2), kind)
+    pairs.view(T.dtype)[..., :width] = T
+    return pairs
 
 
 def random_ring_cores(shape, rank, rng):

@@ -9,14 +9,15 @@ Multi-View Clustering", IEEE Transactions on Neural Networks and Learning System
 
     B_v  graph of the samples seen in view v      S  completed graphs (V x n x n)
     Z    low-rank part of S                       E  error, sparse by tubes E[:, i, j]
-    Q_v  mean of the other views' Z_u             A  multipliers of S = Z + E
+    Q_v  mean of the other views' Z_u             T  Z + E - A, what S comes from
+    A    multipliers of S = Z + E, divided by mu  G  what Z comes from
     mu   penalty of S = Z + E, grows
     l1, l2, l3  error_weight, fidelity, coupling
     ||Z||_T  tensor nuclear norm: mean over the frequencies, along the row index, of
              the nuclear norms of the V x n slices
 
 Solved by ADMM. All steps but Z act on rows of the graphs, and run on blocks of rows
-small enough to stay in the cache.
+small enough to stay in the cache; the stacks are kept as (n, V, n) for that.
 """
 
 import warnings
@@ -34,13 +35,14 @@ from imvc.kernels._laplacian import (
     normalized_adjacency,
 )
 from imvc.kernels._simplex import project_simplex
-from imvc.kernels._tensor import shrink_groups, shrink_tensor_svd
+from imvc.kernels._tensor import shrink_frequencies, shrink_groups
 from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, Positive, estimator
 
 _MU, _RHO, _MU_MAX = 2.0, 1.2, 1e10  # first penalty, its growth, its bound
 _RANK_WEIGHT = 4.0  # of ||Z||_T; implied by the release, whose parameters assume it
+_STACKS = 5  # arrays of n_views * n^2 doubles that exist at once, measured
 _COLLAPSED = 1e-2  # eigenvalues of a healthy graph's clusters lie well above this
 
 
@@ -66,6 +68,9 @@ class GSRIMC(EmbeddingClusterer):
     eigenvectors : {"algebraic", "magnitude"}
         Which eigenvalues of the refined graph count as largest. The authors' program
         takes the magnitude; the two agree unless the graph has collapsed.
+    repeat_last : bool, default=False
+        For an odd number of samples, shrink the highest frequency twice as the
+        authors' program does; only to reproduce its numbers.
     shuffle : bool, default=True
         Shuffle the samples first, with `random_state`. The low-rank step depends on
         their order, and samples sorted by class would be given away.
@@ -105,6 +110,7 @@ class GSRIMC(EmbeddingClusterer):
     fidelity: NonNegative = 1.0
     coupling: NonNegative = 0.1
     eigenvectors: Literal["algebraic", "magnitude"] = "algebraic"
+    repeat_last: bool = False
     shuffle: bool = True
     n_init: Count = 50
     max_iter: Count = 120
@@ -112,12 +118,12 @@ class GSRIMC(EmbeddingClusterer):
 
     def _embed(self, views, rng):
         n = views.n_samples
-        check_memory(8 * 8 * views.n_views * n**2, f"GSRIMC on {n} samples")
+        check_memory(8 * _STACKS * views.n_views * n**2, f"GSRIMC on {n} samples")
         with self._stage("graphs"):
             B = view_graphs(views, self.n_neighbors, rng)
         weights = self.error_weight or n**-0.5, self.fidelity, self.coupling
         with self._stage("solve"), self._iterations() as steps:
-            Z = solve(B, views.mask, weights, steps)
+            Z = solve(B, views.mask, weights, steps, repeat_last=self.repeat_last)
         with self._stage("spectrum"):
             W, c = normalized_adjacency(Z.mean(axis=0)), self.n_clusters
             self.eigenvalues_, Y = largest_eigenvectors(W, c, by=self.eigenvectors)
@@ -138,86 +144,105 @@ def view_graphs(views, k, rng):
     return graphs
 
 
-def solve(B, mask, weights, steps, *, start=None, repeat_last=False):
-    """ADMM from S = Z = E = A = 0, or from ``start = (Z, E, A)``, which it overwrites.
+def solve(B, mask, weights, steps, *, repeat_last=False):
+    """ADMM from S = Z = E = A = 0 with the weights l1, l2, l3; returns Z (V, n, n).
 
-    ``weights`` are l1, l2, l3. ``repeat_last`` imitates a slip of the release for an
-    odd number of samples (see `shrink_tensor_svd`). Returns Z.
+    One walk over the blocks of rows ends an iteration (E, A) and begins the next one (S
+    and the target of Z), since memory is slower than arithmetic: every stack is read
+    and written once, and E never exists as a whole.
     """
     (n, n_views), (l1, l2, l3) = mask.shape, weights
-    Z, E, A = np.zeros((3, n_views, n, n)) if start is None else start
-    S = np.empty_like(Z)
     l3 = l3 if n_views > 1 else 0.0  # one view has no others to be pulled to
-    mu = _MU
+    # A row of all views is one piece; an even width can be transformed in place.
+    Z, G = np.zeros((2, n, n_views, n + n % 2))
+    S, A = np.zeros((2, n, n_views, n))
     blocks = block_slices(n, n_views * n, entries=1 << 16)
-    B = [[B_v[b].tocoo() for B_v in B] for b in blocks]
+    parts = [(b, edges_of_rows(B, b), (mask[b], mask)) for b in blocks]
+    mu = _MU
+    for b, edges, seen in parts:
+        T = np.zeros_like(S[b])
+        update_S(T, edges, seen, mu, l2, out=S[b])
+        target_of_Z(S[b], T, Z[b, :, :n], mu, l3, out=G[b, :, :n])
     for _ in steps:
-        G = np.empty_like(Z)
-        for b, B_b in zip(blocks, B):
-            seen = mask[b], mask
-            S[:, b] = update_S(Z[:, b], E[:, b], A[:, b], B_b, seen, mu, l2)
-            G[:, b] = target_of_Z(S[:, b], Z[:, b], E[:, b], A[:, b], mu, l3)
-        Z_old, Z = Z, update_Z(G, mu, l3, repeat_last)
-        del G
-        gap = 0.0
-        for b in blocks:
-            E[:, b] = update_E(S[:, b], Z[:, b], A[:, b], mu, l1)
-            gap = max(gap, residual(S[:, b], Z[:, b], E[:, b], Z_old[:, b]))
-            A[:, b] = update_A(S[:, b], Z[:, b], E[:, b], A[:, b], mu)
+        Z, Z_old = update_Z(G, mu, l3, repeat_last), Z
+        G = Z_old  # row by row, when a row of the old Z is no longer needed
+        gap, grown = 0.0, min(_RHO * mu, _MU_MAX)
+        for b, edges, seen in parts:
+            Z_b, G_b = Z[b, :, :n], G[b, :, :n]
+            gap = max(gap, largest_entry(Z_b - Z_old[b, :, :n]))
+            T, violation = update_E_and_A(S[b], Z_b, A[b], mu, l1, grown)
+            gap = max(gap, violation)
+            update_S(T, edges, seen, grown, l2, out=S[b])
+            target_of_Z(S[b], T, Z_b, grown, l3, out=G_b)
+        mu = grown
         steps.add(gap)
         steps.converged = gap < steps.tol
-        mu = min(_RHO * mu, _MU_MAX)
-    return Z
+    return Z[..., :n].transpose(1, 0, 2)
 
 
-def update_S(Z, E, A, B, seen, mu, l2):
-    """S_v: rows of T = Z + E - A/mu, mixed with B_v where seen, put on the simplex.
+def edges_of_rows(B, rows):
+    """Places in a flat block (rows, V, n), and weights, of the edges of all views."""
+    parts = [B_v[rows].tocoo() for B_v in B]
+    n = B[0].shape[1]
+    places = [(B_v.row * len(B) + v) * n + B_v.col for v, B_v in enumerate(parts)]
+    return np.concatenate(places), np.concatenate([B_v.data for B_v in parts])
+
+
+def update_S(T, edges, seen, mu, l2, *, out):
+    """S_v into ``out``: rows of T mixed with B_v where seen, put on the simplex.
 
     Where i and j are seen in view v, T becomes (mu T + 2 l2 B_v) / (mu + 2 l2). All are
-    blocks of rows, B_v as COO; ``seen`` is the mask of these rows, and of all samples.
+    blocks of rows; ``seen`` is the mask of these rows, and of all samples.
     """
-    T = A / -mu
-    T += Z
-    T += E
     share = 2 * l2 / (mu + 2 * l2)
-    for T_v, B_v, rows, columns in zip(T, B, seen[0].T, seen[1].T):
-        T_v *= np.where(rows[:, None], 1 - share * columns, 1.0)
-        T_v[B_v.row, B_v.col] += share * B_v.data
-    return project_simplex(T)
+    rows, columns = seen
+    mixed = T * (1 - share * columns.T)
+    mixed[~rows] = T[~rows]
+    places, weights = edges
+    mixed.ravel()[places] += share * weights
+    project_simplex(mixed, out=out)
 
 
-def target_of_Z(S, Z, E, A, mu, l3):
-    """(mu (S - E) + A + 2 l3 Q) / (mu + 2 l3), Q_v the mean of the other views' Z."""
-    G = S - E
-    G *= mu
-    G += A
-    if l3 > 0:
-        Q = Z.sum(axis=0) - Z
-        Q *= 2 * l3 / (len(Z) - 1)
-        G += Q
-    G /= mu + 2 * l3
-    return G
+def target_of_Z(S, T, Z, mu, l3, *, out):
+    """G into ``out``: (mu (S - E + A) + 2 l3 Q) / (mu + 2 l3).
+
+    Q_v is the mean of the other views' Z, and S - E + A = S - T + Z.
+    """
+    n_views = Z.shape[1]
+    pull = 2 * l3 / (mu + 2 * l3)
+    mixing = np.full((n_views, n_views), pull / max(n_views - 1, 1))
+    np.fill_diagonal(mixing, 1 - pull)
+    np.matmul(mixing, Z, out=out)
+    change = S - T
+    change *= 1 - pull
+    out += change
 
 
 def update_Z(G, mu, l3, repeat_last=False):
     """Z: t-SVD shrinkage of the target by 4 / (mu + 2 l3), DFT along the row index."""
     tau = _RANK_WEIGHT / (mu + 2 * l3)
-    return shrink_tensor_svd(G, tau, axis=1, repeat_last=repeat_last)
+    return shrink_frequencies(G, tau, repeat_last=repeat_last, overwrite=True)
 
 
-def update_E(S, Z, A, mu, l1):
-    """E: tubes (all views of a pair) of S - Z + A/mu shortened by l1/mu."""
-    return shrink_groups(S - Z + A / mu, l1 / mu, axis=0)
+def update_E_and_A(S, Z, A, mu, l1, grown):
+    """E: tubes of D = S - Z + A shortened by l1/mu. A: D - E, for the ``grown`` mu.
+
+    A is changed in place. Returns T = Z + E - A and the largest entry of S - Z - E.
+    """
+    gap = S - Z
+    A += gap
+    E = shrink_groups(A, l1 / mu, axis=1)
+    A -= E
+    A *= mu / grown
+    gap -= E
+    E -= A
+    E += Z
+    return E, largest_entry(gap)
 
 
-def update_A(S, Z, E, A, mu):
-    """A + mu (S - Z - E)."""
-    return A + mu * (S - Z - E)
-
-
-def residual(S, Z, E, Z_old):
-    """max(|S - Z - E|, |Z - Z_old|): what must vanish."""
-    return float(max(np.abs(S - Z - E).max(), np.abs(Z - Z_old).max()))
+def largest_entry(X):
+    """max |X|."""
+    return float(max(X.max(), -X.min()))
 
 
 def warn_of_collapse(eigenvalues):
