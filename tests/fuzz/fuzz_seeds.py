@@ -270,8 +270,9 @@ def labels(root):
 
 
 def suite(root):
-    text = Path(__import__("imvc.experiments", fromlist=["x"]).__file__).parent
-    for i, path in enumerate(sorted(text.rglob("*.toml"))):
+    from imvc.experiments import list_suites, suite_path
+
+    for i, path in enumerate(map(suite_path, list_suites())):
         (seed_folder(root, str(i)) / "v.toml").write_bytes(path.read_bytes())
 
 
