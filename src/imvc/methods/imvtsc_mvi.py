@@ -226,7 +226,7 @@ def update_Z(Z, P, A, views, lambda3, mu):
         Q -= pull * Z_v
         T = solve_ridge(view, Q, view.Y + view.D, a, mu)
         T[np.diag_indices(n)] = -np.inf
-        Z_v[:] = project_simplex(T, near=Z_v)
+        project_simplex(T, out=Z_v)
 
 
 def solve_ridge(view, Q, W, a, mu):
