@@ -29,7 +29,9 @@ HERE = Path(__file__).resolve().parent
 SAMPLES = 1000
 # The data sets of each method: "planted" and names in common.py.
 METHODS = {
-    "imvtsc-mvi": ("planted", "WebKB", "Caltech101-7"),
+    "gsrimc": ("planted", "WebKB", "Wikipedia", "Caltech101-7"),
+    "ueaf": ("planted", "WebKB", "Wikipedia", "Caltech101-7"),
+    "imvtsc-mvi": ("planted", "WebKB", "Wikipedia", "Caltech101-7"),
 }
 
 

@@ -4,8 +4,10 @@ import numpy as np
 
 from imvc.kernels._distances import block_slices
 
+_FEW = 0.2  # share of the entries up to which a list of them beats whole rows
 
-def project_simplex(V, *, weights=None, near=None, out=None):
+
+def project_simplex(V, *, weights=None, out=None):
     """Rows of ``V`` projected on {s >= 0, sum(s) = 1}, all at once and exactly.
 
     Solves ``min_s sum_j w_j (s_j - v_j)^2`` for every row; without ``weights`` this is
@@ -17,10 +19,6 @@ def project_simplex(V, *, weights=None, near=None, out=None):
         An entry of -inf stays 0: write it where an entry is not free (a diagonal).
     weights : ndarray that broadcasts to the shape of ``V``, optional
         Positive and finite.
-    near : ndarray of the shape of ``V``, optional
-        Where it is positive, the result is expected to be: saves passes when a sequence
-        of projections changes little. Has no effect on the result; without ``weights``
-        only.
     out : C-contiguous ndarray of the shape and dtype of the result, optional
         Takes the result; may be ``V`` itself.
 
@@ -38,9 +36,9 @@ def project_simplex(V, *, weights=None, near=None, out=None):
     -----
     Newton's method on the piecewise linear, convex equation for theta. From below it
     only ever drops entries from the support, so it ends with the exact support after
-    at most m passes (about five in practice), without a sort. Only the entries that
-    are left after the first pass are looked at again. O(m) per row and pass; beside
-    the result only a bounded block of rows is copied.
+    at most m passes (about five in practice), without a sort. Once few entries are
+    left, only these are looked at. O(m) per row and pass; beside the result only a
+    bounded block of rows is copied.
     """
     V = np.asarray(V)
     dtype = V.dtype if V.dtype == np.float32 else np.float64
@@ -48,7 +46,7 @@ def project_simplex(V, *, weights=None, near=None, out=None):
     result = np.empty(rows.shape, dtype) if out is None else out.reshape(rows.shape)
     if weights is not None:
         weights = np.broadcast_to(weights, V.shape).reshape(rows.shape)
-    for block in block_slices(len(rows), rows.shape[1], entries=1 << 17):
+    for block in block_slices(len(rows), rows.shape[1], entries=1 << 16):
         B = rows[block]
         top = B.max(axis=1, initial=-np.inf).astype(np.float64)
         if not (np.isfinite(top) | (top == -np.inf)).all():
@@ -57,33 +55,33 @@ def project_simplex(V, *, weights=None, near=None, out=None):
             w = np.asarray(weights[block], np.float64)
             result[block] = _project_weighted(B.astype(np.float64), w)
             continue
-        guess = None if near is None else near.reshape(rows.shape)[block] > 0
         if dtype == np.float64:
-            _project(B, top, result[block], guess)
+            _project(B, top, result[block])
         else:
-            result[block] = _project(B, top, guess=guess)
+            result[block] = _project(B, top)
     return result.reshape(V.shape)
 
 
-def _project(B, top, out=None, guess=None):
-    """Unweighted rows, into ``out``, their support expected at ``guess``.
-
-    Seen from the largest entry, theta lies in [-1, 0).
-    """
+def _project(B, top, out=None):
+    """Unweighted rows, into ``out``; from the largest entry, theta is in [-1, 0)."""
     m = B.shape[1]
     with np.errstate(invalid="ignore"):  # -inf - -inf in a row with nothing free
         B = np.subtract(B, top[:, None], out=out)
-    lowest = B.min(axis=1, initial=0)
-    if not lowest.min(initial=0) >= -1:
+    if not B.min(initial=0) >= -1:
         np.maximum(B, -1, out=B)  # what is lower is lost
-    theta = np.maximum((B @ np.ones(m) - 1) / max(m, 1), -1)
-    if guess is not None:  # theta is the largest over all supports, so any is below it
-        size = np.count_nonzero(guess, axis=1)
-        own = np.where(guess, B, 0) @ np.ones(m)
-        np.maximum(theta, (own - 1) / np.maximum(size, 1), out=theta, where=size > 0)
-    # Where no entry is dropped, theta is final; elsewhere few entries are left.
-    flat = np.flatnonzero(B > np.where(lowest > theta, 0, theta)[:, None])
-    if flat.size:
+    ones, size = np.ones(m), np.full(len(B), m)
+    theta = np.maximum((B @ ones - 1) / max(m, 1), -1)
+    while True:
+        above = B > theta[:, None]
+        left = above.view(np.uint8).sum(axis=1, dtype=np.uint32)  # a fast count
+        moving = (left < size) & (left > 0)  # where none was dropped theta is final
+        if left[moving].sum() <= _FEW * B.size:
+            break
+        np.divide((B * above) @ ones - 1, left, out=theta, where=moving)
+        size = left
+    if moving.any():
+        above[~moving] = False
+        flat = np.flatnonzero(above)
         _raise_threshold(theta, flat // m, B.ravel()[flat])
     np.maximum(B, theta[:, None], out=B)
     B -= theta[:, None]
