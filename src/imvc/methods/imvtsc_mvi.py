@@ -18,7 +18,6 @@ ADMM; with scaled multipliers A_v + Z_v - P_v is both the new multiplier and wha
 P-step has left over, so that three stacks of graphs (Z, P, A) are all that stays.
 """
 
-from collections import deque
 from typing import Literal
 
 import numpy as np
@@ -36,7 +35,6 @@ from imvc.kernels._tensor import shrink_tensor_svd
 from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, estimator
-from imvc.scale._runner import threaded_map
 
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
 _NARROW = 0.7  # features per sample below which the d x d side costs less: flops
@@ -113,7 +111,6 @@ class IMVTSCMVI(EmbeddingClusterer):
     shuffle: bool = True
     max_iter: Count = 120
     tol: NonNegative = 1e-6
-    n_jobs: int | None = None
 
     def _embed(self, views, rng):
         n, l = views.n_samples, views.n_views
@@ -125,19 +122,15 @@ class IMVTSCMVI(EmbeddingClusterer):
         with self._stage("graphs"):
             X = [padded_unit_rows(views, v) for v in range(l)]
             Z = initial_graphs(X, views, self.n_neighbors)
-        with (
-            self._stage("solve"),
-            self._iterations() as steps,
-            threaded_map(self.n_jobs) as map,
-        ):
-            solve(X, views.mask, Z, lambdas, steps, self.repeat_last, map)
+        with self._stage("solve"), self._iterations() as steps:
+            solve(X, views.mask, Z, lambdas, steps, repeat_last=self.repeat_last)
         with self._stage("embedding"):
             W, c = normalized_adjacency(Z.mean(axis=0)), self.n_clusters
             self.eigenvalues_, F = largest_eigenvectors(W, c, by=self.eigenvalues)
         return F.astype(views.dtype)
 
 
-def solve(X, mask, Z, lambdas, steps, repeat_last=False, map=map):
+def solve(X, mask, Z, lambdas, steps, *, repeat_last=False):
     """The ADMM loop from the graphs ``Z`` (l, n, n), which it overwrites.
 
     Returns the inferred rows E of every view.
@@ -145,19 +138,16 @@ def solve(X, mask, Z, lambdas, steps, repeat_last=False, map=map):
     lambda1, lambda2, lambda3 = lambdas
     views = [View(x, seen) for x, seen in zip(X, mask.T)]
     P, A, mu = Z.copy(), np.zeros_like(Z), _MU
-
-    def update_errors(v):
-        K = update_E(Z[v], views[v], lambda1, mu)
-        gap = _largest_difference(Z[v], P[v])
-        return max(gap, update_BC(K, views[v], lambda2, mu, growth))
-
     for _ in steps:
-        update_Z(Z, P, A, views, lambda3, mu, map)
+        update_Z(Z, P, A, views, lambda3, mu)
         A += Z
-        P = update_P(A, mu, repeat_last, map)
+        P = update_P(A, mu, repeat_last)
         A -= P
+        worst = max(_largest_difference(z, p) for z, p in zip(Z, P))
         growth = min(_RHO, _MU_MAX / mu)
-        worst = max(map(update_errors, range(len(views))))
+        for view, Z_v in zip(views, Z):
+            K = update_E(Z_v, view, lambda1, mu)
+            worst = max(worst, update_BC(K, view, lambda2, mu, growth))
         A /= growth
         mu *= growth
         steps.add(worst)
@@ -216,7 +206,7 @@ class View:
         return np.ascontiguousarray((self._columns @ M[self.seen]).T)
 
 
-def update_Z(Z, P, A, views, lambda3, mu, map=map):
+def update_Z(Z, P, A, views, lambda3, mu):
     """Z_v = rows of (a I + mu Y_v Y_v')^-1 (Q + mu Y_v W_v') put on the simplex.
 
     W_v = Y_v - B_v + C_v, a = 2 lambda3 ((l-1)/l)^2 + mu,
@@ -229,18 +219,14 @@ def update_Z(Z, P, A, views, lambda3, mu, map=map):
     pull = 2 * lambda3 * (l - 1) / l**2
     total = Z.sum(axis=0)
     total *= pull
-
-    def update(v):
-        Q = P[v]
-        Q -= A[v]
+    for view, Z_v, Q, A_v in zip(views, Z, P, A):
+        Q -= A_v
         Q *= mu
         Q += total
-        Q -= pull * Z[v]
-        T = solve_ridge(views[v], Q, views[v].Y + views[v].D, a, mu)
+        Q -= pull * Z_v
+        T = solve_ridge(view, Q, view.Y + view.D, a, mu)
         T[np.diag_indices(n)] = -np.inf
-        project_simplex(T, out=Z[v])
-
-    deque(map(update, range(l)), maxlen=0)
+        project_simplex(T, out=Z_v)
 
 
 def solve_ridge(view, Q, W, a, mu):
@@ -258,9 +244,9 @@ def solve_ridge(view, Q, W, a, mu):
     return T
 
 
-def update_P(M, mu, repeat_last=False, map=map):
+def update_P(M, mu, repeat_last=False):
     """P = t-SVD shrinkage of Z + A by 1/mu, the DFT along the columns of the graphs."""
-    return shrink_tensor_svd(M, 1 / mu, axis=2, repeat_last=repeat_last, map=map)
+    return shrink_tensor_svd(M, 1 / mu, axis=2, repeat_last=repeat_last)
 
 
 def update_E(Z, view, lambda1, mu):
