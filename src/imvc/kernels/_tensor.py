@@ -3,18 +3,16 @@
 The proximal maps of the l1, l2,1, nuclear and tensor nuclear norms.
 """
 
-from collections import deque
 from functools import lru_cache, reduce
 
 import numpy as np
 import scipy.fft
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from imvc.kernels._distances import block_slices, row_slices
+from imvc.kernels._distances import block_slices
 
 _GRAM_TOL = 1e-6  # below this share of the largest value, squaring costs digits
 _ANY_ORDER = ("optimal", 1 << 62)  # einsum may pick any order, of any size
-_COLUMNS = 128  # transformed at a time
 _NORMAL_TOL = 1e-8  # the normal equations keep half the digits above this
 
 
@@ -108,7 +106,7 @@ def _floating(X):
     return X if np.issubdtype(X.dtype, np.inexact) else X.astype(np.float64)
 
 
-def shrink_tensor_svd(T, tau, *, axis, repeat_last=False, map=map):
+def shrink_tensor_svd(T, tau, *, axis, repeat_last=False):
     """t-SVD shrinkage of V stacked matrices; O(V N log N + V^2 N) for N = p q.
 
     An unnormalised DFT along ``axis``, then every frequency slice (V x the other axis)
@@ -124,8 +122,6 @@ def shrink_tensor_svd(T, tau, *, axis, repeat_last=False, map=map):
     repeat_last : bool
         For an odd length, lower the highest frequency twice, as the released programs
         of two methods do by a rounding slip. No effect for an even length.
-    map : callable
-        As the builtin; may run in threads.
 
     Returns
     -------
@@ -139,17 +135,17 @@ def shrink_tensor_svd(T, tau, *, axis, repeat_last=False, map=map):
     if axis not in (1, 2):
         raise ValueError(f"axis={axis} must be 1 (rows) or 2 (columns).")
     stacked = np.moveaxis(T, axis, 0)
-    result = shrink_frequencies(stacked, tau, repeat_last=repeat_last, map=map)
+    result = shrink_frequencies(stacked, tau, repeat_last=repeat_last)
     return np.ascontiguousarray(np.moveaxis(result, 0, axis))
 
 
-def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False, map=map):
+def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
     """`shrink_tensor_svd` of V matrices whose rows alternate, DFT along the first axis.
 
     Parameters
     ----------
     T : real ndarray of shape (length, V, width)
-    tau, repeat_last, map
+    tau, repeat_last
         As in `shrink_tensor_svd`.
     overwrite : bool
         Give the result the memory of ``T`` where possible: for a C-contiguous ``T`` of
@@ -172,8 +168,7 @@ def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False, map=map):
     length, V, width = T.shape
     if T.size == 0:
         return T.copy()
-    F = _pair_columns(T, overwrite)
-    _transform(scipy.fft.fft, F, map)
+    F = scipy.fft.fft(_pair_columns(T, overwrite), axis=0, overwrite_x=True)
     blocks = block_slices(length, F[0].size, entries=1 << 14)
     half, mirror = length // 2 + 1, -np.arange(length) % length
 
@@ -182,33 +177,18 @@ def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False, map=map):
         W = np.concatenate([F[f], F[mirror[f]].conj()], axis=2) / np.sqrt(2)
         return np.pad(W, [(0, 0), (0, 0), (0, max(0, V - W.shape[2]))])
 
-    def grams(b):
-        return _grams(F[b].astype(np.complex128, copy=False))
-
-    def shrink(b):
-        F[b] = cores[b] @ F[b]
-
-    K = np.concatenate(list(map(grams, blocks)))
+    grams = [_grams(F[b].astype(np.complex128, copy=False)) for b in blocks]
+    K = np.concatenate(grams)
     K = (K[:half] + K[mirror[:half]].conj()) / 2
     taus = np.full(half, tau, np.float64)
     if repeat_last and length % 2:
         taus[-1] *= 2  # twice by tau is once by 2 tau
     cores = _shrinking_cores(K, taus, rotated)
     cores = np.concatenate([cores, cores[1 : length - half + 1][::-1].conj()])
-    deque(map(shrink, blocks), maxlen=0)
-    _transform(scipy.fft.ifft, F, map)
-    return F.view(T.dtype)[..., :width]
-
-
-def _transform(transform, F, map):
-    """``F`` replaced by its transform along the first axis, by blocks of columns."""
-    columns = F.reshape(len(F), -1)
-
-    def replace(c):
-        columns[:, c] = transform(columns[:, c], axis=0, overwrite_x=True)
-
-    blocks = row_slices(columns.shape[1], _COLUMNS)
-    deque(map(replace, blocks), maxlen=0)
+    for b in blocks:
+        F[b] = cores[b] @ F[b]
+    pairs = scipy.fft.ifft(F, axis=0, overwrite_x=True)
+    return pairs.view(T.dtype)[..., :width]
 
 
 def _pair_columns(T, overwrite):

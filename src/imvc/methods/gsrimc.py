@@ -39,7 +39,6 @@ from imvc.kernels._tensor import shrink_frequencies, shrink_groups
 from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, Positive, estimator
-from imvc.scale._runner import threaded_map
 
 _MU, _RHO, _MU_MAX = 2.0, 1.2, 1e10  # first penalty, its growth, its bound
 _RANK_WEIGHT = 4.0  # of ||Z||_T; implied by the release, whose parameters assume it
@@ -116,7 +115,6 @@ class GSRIMC(EmbeddingClusterer):
     n_init: Count = 50
     max_iter: Count = 120
     tol: NonNegative = 1e-6
-    n_jobs: int | None = None
 
     def _embed(self, views, rng):
         n = views.n_samples
@@ -124,12 +122,8 @@ class GSRIMC(EmbeddingClusterer):
         with self._stage("graphs"):
             B = view_graphs(views, self.n_neighbors, rng)
         weights = self.error_weight or n**-0.5, self.fidelity, self.coupling
-        with (
-            self._stage("solve"),
-            self._iterations() as steps,
-            threaded_map(self.n_jobs) as map,
-        ):
-            Z = solve(B, views.mask, weights, steps, self.repeat_last, map)
+        with self._stage("solve"), self._iterations() as steps:
+            Z = solve(B, views.mask, weights, steps, repeat_last=self.repeat_last)
         with self._stage("spectrum"):
             W, c = normalized_adjacency(Z.mean(axis=0)), self.n_clusters
             self.eigenvalues_, Y = largest_eigenvectors(W, c, by=self.eigenvectors)
@@ -150,7 +144,7 @@ def view_graphs(views, k, rng):
     return graphs
 
 
-def solve(B, mask, weights, steps, repeat_last=False, map=map):
+def solve(B, mask, weights, steps, *, repeat_last=False):
     """ADMM from S = Z = E = A = 0 with the weights l1, l2, l3; returns Z (V, n, n).
 
     One walk over the blocks of rows ends an iteration (E, A) and begins the next one (S
@@ -165,26 +159,22 @@ def solve(B, mask, weights, steps, repeat_last=False, map=map):
     blocks = block_slices(n, n_views * n, entries=1 << 16)
     parts = [(b, edges_of_rows(B, b), (mask[b], mask)) for b in blocks]
     mu = _MU
-
-    def begin(part, T):
-        b, edges, seen = part
+    for b, edges, seen in parts:
+        T = np.zeros_like(S[b])
         update_S(T, edges, seen, mu, l2, out=S[b])
         target_of_Z(S[b], T, Z[b, :, :n], mu, l3, out=G[b, :, :n])
-
-    def end_and_begin(part):
-        b, Z_b = part[0], Z[part[0], :, :n]
-        moved = largest_entry(Z_b - G[b, :, :n])
-        T, violation = update_E_and_A(S[b], Z_b, A[b], mu_old, l1, mu)
-        begin(part, T)
-        return max(moved, violation)
-
-    for part in parts:
-        begin(part, np.zeros_like(S[part[0]]))
     for _ in steps:
-        # G takes the memory of the old Z, block by block when that is not needed more.
-        Z, G = update_Z(G, mu, l3, repeat_last, map), Z
-        mu, mu_old = min(_RHO * mu, _MU_MAX), mu
-        gap = max(map(end_and_begin, parts))
+        Z, Z_old = update_Z(G, mu, l3, repeat_last), Z
+        G = Z_old  # row by row, when a row of the old Z is no longer needed
+        gap, grown = 0.0, min(_RHO * mu, _MU_MAX)
+        for b, edges, seen in parts:
+            Z_b, G_b = Z[b, :, :n], G[b, :, :n]
+            gap = max(gap, largest_entry(Z_b - Z_old[b, :, :n]))
+            T, violation = update_E_and_A(S[b], Z_b, A[b], mu, l1, grown)
+            gap = max(gap, violation)
+            update_S(T, edges, seen, grown, l2, out=S[b])
+            target_of_Z(S[b], T, Z_b, grown, l3, out=G_b)
+        mu = grown
         steps.add(gap)
         steps.converged = gap < steps.tol
     return Z[..., :n].transpose(1, 0, 2)
@@ -216,21 +206,22 @@ def update_S(T, edges, seen, mu, l2, *, out):
 def target_of_Z(S, T, Z, mu, l3, *, out):
     """G into ``out``: (mu (S - E + A) + 2 l3 Q) / (mu + 2 l3).
 
-    Q_v is the mean of the other views' Z, and S - E + A = S - T + Z. Spoils T.
+    Q_v is the mean of the other views' Z, and S - E + A = S - T + Z.
     """
-    others = max(Z.shape[1] - 1, 1)
+    n_views = Z.shape[1]
     pull = 2 * l3 / (mu + 2 * l3)
-    np.subtract(S, T, out=T)
-    T *= 1 - pull
-    np.multiply(Z, 1 - pull - pull / others, out=out)
-    out += T
-    out += pull / others * Z.sum(axis=1, keepdims=True)
+    mixing = np.full((n_views, n_views), pull / max(n_views - 1, 1))
+    np.fill_diagonal(mixing, 1 - pull)
+    np.matmul(mixing, Z, out=out)
+    change = S - T
+    change *= 1 - pull
+    out += change
 
 
-def update_Z(G, mu, l3, repeat_last=False, map=map):
+def update_Z(G, mu, l3, repeat_last=False):
     """Z: t-SVD shrinkage of the target by 4 / (mu + 2 l3), DFT along the row index."""
     tau = _RANK_WEIGHT / (mu + 2 * l3)
-    return shrink_frequencies(G, tau, repeat_last=repeat_last, overwrite=True, map=map)
+    return shrink_frequencies(G, tau, repeat_last=repeat_last, overwrite=True)
 
 
 def update_E_and_A(S, Z, A, mu, l1, grown):
