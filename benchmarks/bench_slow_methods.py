@@ -4,9 +4,10 @@
     python benchmarks/bench_slow_methods.py --against ../before/src --methods imvtsc-mvi
 
 Every fit is one of a child process, half of the samples incomplete, default settings.
-With ``--against`` both sources take turns; medians of the CPU seconds, which do not
-count what other programs take, and their ratio. Set OMP_NUM_THREADS=1 and
-OPENBLAS_NUM_THREADS=1 beforehand. "same" is the ARI of the two labellings.
+With ``--against`` both sources take turns; medians and their ratios. CPU seconds do not
+count what other programs take, but count all threads: for those, set OMP_NUM_THREADS=1
+and OPENBLAS_NUM_THREADS=1 beforehand; wall seconds need an idle machine and the default
+threads. "same" is the ARI of the two labellings.
 """
 
 import argparse
@@ -84,6 +85,7 @@ def measure(method, name, options, sources):
     cells += [f"{c:.2f} ({w:.2f})" for c, w in zip(cpu, wall)]
     if len(sources) == 2:
         cells.append(f"{cpu[0] / cpu[1]:.2f}")
+        cells.append(f"{wall[0] / wall[1]:.2f}")
         cells.append(f"{adjusted_rand(runs[0][0][3], runs[0][1][3]):.3f}")
     return cells
 
@@ -114,7 +116,7 @@ def main():
                 rows.append(measure(method, name, args, sources))
                 print(f"<!-- {rows[-1]} -->", flush=True)
     header = ["method", "data", "iterations", "now, CPU s (wall)"]
-    header += ["before", "now / before", "same"] if args.against else []
+    header += ["before", "ratio of CPU", "ratio of wall", "same"] if args.against else []
     print(table(header, rows))
 
 
