@@ -116,7 +116,9 @@ def main():
                 rows.append(measure(method, name, args, sources))
                 print(f"<!-- {rows[-1]} -->", flush=True)
     header = ["method", "data", "iterations", "now, CPU s (wall)"]
-    header += ["before", "ratio of CPU", "ratio of wall", "same"] if args.against else []
+    header += (
+        ["before", "ratio of CPU", "ratio of wall", "same"] if args.against else []
+    )
     print(table(header, rows))
 
 
