@@ -180,15 +180,55 @@ def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
     grams = [_grams(F[b].astype(np.complex128, copy=False)) for b in blocks]
     K = np.concatenate(grams)
     K = (K[:half] + K[mirror[:half]].conj()) / 2
-    taus = np.full(half, tau, np.float64)
-    if repeat_last and length % 2:
-        taus[-1] *= 2  # twice by tau is once by 2 tau
-    cores = _shrinking_cores(K, taus, rotated)
+    cores = _shrinking_cores(K, _taus(tau, length, repeat_last), rotated)
     cores = np.concatenate([cores, cores[1 : length - half + 1][::-1].conj()])
     for b in blocks:
         F[b] = cores[b] @ F[b]
     pairs = scipy.fft.ifft(F, axis=0, overwrite_x=True)
     return pairs.view(T.dtype)[..., :width]
+
+
+def slice_grams(F):
+    """``F_f F_f'`` of the slices F_f of a spectrum (V, rows, frequencies).
+
+    A complex array (frequencies, V, V) of which only the lower triangles are filled:
+    with `shrinking_cores` and `multiply_slices`, `shrink_tensor_svd` along the columns
+    for those who walk over blocks of rows. Grams of blocks add up.
+    """
+    grams = np.zeros((F.shape[2], len(F), len(F)), F.dtype)
+    turned = F.conj()
+    for i in range(len(F)):
+        for j in range(i + 1):
+            grams[:, i, j] = (F[i] * turned[j]).sum(axis=0)
+    return grams
+
+
+def shrinking_cores(F, grams, tau, length, *, repeat_last=False):
+    """Matrices (V, V, frequencies) that lower the singular values of slices by ``tau``.
+
+    ``F`` is the half spectrum (V, rows, length // 2 + 1), ``grams`` that of its slices.
+    """
+    taus = _taus(tau, length, repeat_last)
+    cores = _shrinking_cores(grams, taus, lambda f: F[:, :, f].transpose(2, 0, 1))
+    return np.ascontiguousarray(cores.transpose(1, 2, 0))
+
+
+def multiply_slices(cores, F):
+    """Every slice of ``F`` (V, rows, frequencies) with its core from the left."""
+    product = np.empty_like(F)
+    for row, result in zip(cores, product):
+        np.multiply(row[0], F[0], out=result)
+        for factor, part in zip(row[1:], F[1:]):
+            result += factor * part
+    return product
+
+
+def _taus(tau, length, repeat_last):
+    """The threshold of every frequency of a half spectrum."""
+    taus = np.full(length // 2 + 1, tau, np.float64)
+    if repeat_last and length % 2:
+        taus[-1] *= 2  # twice by tau is once by 2 tau
+    return taus
 
 
 def _pair_columns(T, overwrite):
