@@ -225,7 +225,7 @@ def test_planted_clusters_with_a_larger_error_penalty(by):
 
 
 def test_too_large_a_problem_is_refused_with_its_need(monkeypatch):
-    monkeypatch.setattr(_cost, "available_memory", lambda: 2**20)
+    monkeypatch.setattr(_cost, "available_memory", lambda: 2**19)
     data = make_views(100, (5, 6), 2, incomplete=0.3, random_state=0)
     with pytest.raises(MemoryError, match=r"IMVTSC-MVI on 100 samples.*GiB"):
         IMVTSCMVI(2).fit(data.Xs, mask=data.mask)

@@ -15,7 +15,8 @@ Specification: docs/methods/imvtsc_mvi.md.
     mu, rho   penalty and its growth     |P|_t nuclear norm after a DFT along columns
 
 ADMM; with scaled multipliers A_v + Z_v - P_v is both the new multiplier and what the
-P-step has left over, so that three stacks of graphs (Z, P, A) are all that stays.
+P-step has left over, so that three stacks of graphs stay: Z, A and, one after the
+other in the same memory, Q (what Z comes from) and the spectrum F of P.
 """
 
 from typing import Literal
@@ -41,7 +42,7 @@ from imvc.methods._parameters import Count, NonNegative, estimator
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
 _NARROW = 0.7  # features per sample below which the d x d side costs less: flops
 _SPARSE = 0.05  # share of entries; at 0.03 a sparse product takes a third of the time
-_STACKS = 7  # arrays of n_views * n^2 doubles that exist at once, measured
+_STACKS = 5  # arrays of n_views * n^2 doubles that exist at once, measured
 
 
 @estimator
