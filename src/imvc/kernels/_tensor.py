@@ -84,7 +84,7 @@ def _grams(W):
 def _shrinking_cores(grams, tau, matrices):
     """Square matrices that, from the left, lower the singular values by ``tau``.
 
-    ``grams`` has the lower triangles of W W' for wide matrices W, of which
+    ``grams`` has the lower triangles of W W' for matrices W, of which
     ``matrices(chosen)`` gives the chosen ones: where squaring would cost digits, an SVD
     of W takes its place.
     """
@@ -92,9 +92,9 @@ def _shrinking_cores(grams, tau, matrices):
     s = np.sqrt(np.maximum(squares, 0))
     doubtful = tau < _GRAM_TOL * s[..., -1]
     if doubtful.any():
-        Phi[doubtful], s[doubtful], _ = np.linalg.svd(
-            matrices(doubtful), full_matrices=False
-        )
+        W = matrices(doubtful)
+        W = np.pad(W, [(0, 0), (0, 0), (0, max(0, W.shape[1] - W.shape[2]))])
+        Phi[doubtful], s[doubtful], _ = np.linalg.svd(W, full_matrices=False)
     factors = np.zeros_like(s)
     np.divide(s - tau[..., None], s, out=factors, where=s > tau[..., None])
     return (Phi * factors[..., None, :]) @ np.swapaxes(Phi.conj(), -1, -2)
@@ -106,47 +106,21 @@ def _floating(X):
     return X if np.issubdtype(X.dtype, np.inexact) else X.astype(np.float64)
 
 
-def shrink_tensor_svd(T, tau, *, axis, repeat_last=False):
-    """t-SVD shrinkage of V stacked matrices; O(V N log N + V^2 N) for N = p q.
-
-    An unnormalised DFT along ``axis``, then every frequency slice (V x the other axis)
-    has its singular values lowered by ``tau``, then the inverse DFT. This is the prox
-    of ``tau`` times the tensor nuclear norm (1/length) sum_f |slice_f|_*.
-
-    Parameters
-    ----------
-    T : real ndarray of shape (V, p, q)
-    tau : float, non-negative
-    axis : {1, 2}
-        1 transforms along the row index of the matrices, 2 along the column index.
-    repeat_last : bool
-        For an odd length, lower the highest frequency twice, as the released programs
-        of two methods do by a rounding slip. No effect for an even length.
-
-    Returns
-    -------
-    ndarray of the shape and dtype of ``T``.
-
-    Notes
-    -----
-    See `shrink_frequencies`. The result depends on the order of the entries along
-    ``axis``.
-    """
-    if axis not in (1, 2):
-        raise ValueError(f"axis={axis} must be 1 (rows) or 2 (columns).")
-    stacked = np.moveaxis(T, axis, 0)
-    result = shrink_frequencies(stacked, tau, repeat_last=repeat_last)
-    return np.ascontiguousarray(np.moveaxis(result, 0, axis))
-
-
 def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
-    """`shrink_tensor_svd` of V matrices whose rows alternate, DFT along the first axis.
+    """t-SVD shrinkage of V matrices whose rows alternate, DFT along the first axis.
+
+    An unnormalised DFT, then every frequency slice (V x width) has its singular values
+    lowered by ``tau``, then the inverse DFT. This is the prox of ``tau`` times the
+    tensor nuclear norm (1/length) sum_f |slice_f|_*. O(V N log N + V^2 N) for
+    N = length * width. The result depends on the order of the rows.
 
     Parameters
     ----------
     T : real ndarray of shape (length, V, width)
-    tau, repeat_last
-        As in `shrink_tensor_svd`.
+    tau : float, non-negative
+    repeat_last : bool
+        For an odd length, lower the highest frequency twice, as the released programs
+        of two methods do by a rounding slip. No effect for an even length.
     overwrite : bool
         Give the result the memory of ``T`` where possible: for a C-contiguous ``T`` of
         an even width. Otherwise one array of this size is made.
@@ -165,7 +139,7 @@ def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
     that shrinks W from the left (see `shrink_singular_values`) shrinks F_f, its
     conjugate F_-f.
     """
-    length, V, width = T.shape
+    length, _, width = T.shape
     if T.size == 0:
         return T.copy()
     F = scipy.fft.fft(_pair_columns(T, overwrite), axis=0, overwrite_x=True)
@@ -174,21 +148,60 @@ def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
 
     def rotated(chosen):
         f = np.flatnonzero(chosen)
-        W = np.concatenate([F[f], F[mirror[f]].conj()], axis=2) / np.sqrt(2)
-        return np.pad(W, [(0, 0), (0, 0), (0, max(0, V - W.shape[2]))])
+        return np.concatenate([F[f], F[mirror[f]].conj()], axis=2) / np.sqrt(2)
 
     grams = [_grams(F[b].astype(np.complex128, copy=False)) for b in blocks]
     K = np.concatenate(grams)
     K = (K[:half] + K[mirror[:half]].conj()) / 2
-    taus = np.full(half, tau, np.float64)
-    if repeat_last and length % 2:
-        taus[-1] *= 2  # twice by tau is once by 2 tau
-    cores = _shrinking_cores(K, taus, rotated)
+    cores = _shrinking_cores(K, _taus(tau, length, repeat_last), rotated)
     cores = np.concatenate([cores, cores[1 : length - half + 1][::-1].conj()])
     for b in blocks:
         F[b] = cores[b] @ F[b]
     pairs = scipy.fft.ifft(F, axis=0, overwrite_x=True)
     return pairs.view(T.dtype)[..., :width]
+
+
+def slice_grams(F):
+    """Lower triangles of ``F_f F_f'`` for the slices of a spectrum (V, rows, f).
+
+    An array (f, V, V). Together with `shrinking_cores` and `multiply_slices` this is
+    the shrinkage of `shrink_frequencies` with the DFT along the columns, for those who
+    walk over blocks of rows: the Gram matrices of the blocks add up.
+    """
+    grams = np.zeros((F.shape[2], len(F), len(F)), F.dtype)
+    turned = F.conj()
+    for i in range(len(F)):
+        for j in range(i + 1):
+            grams[:, i, j] = (F[i] * turned[j]).sum(axis=0)
+    return grams
+
+
+def shrinking_cores(F, grams, tau, length, *, repeat_last=False):
+    """Matrices (V, V, frequencies) that lower the singular values of slices by ``tau``.
+
+    ``F`` is the half spectrum (V, rows, length // 2 + 1), ``grams`` that of its slices.
+    """
+    taus = _taus(tau, length, repeat_last)
+    cores = _shrinking_cores(grams, taus, lambda f: F[:, :, f].transpose(2, 0, 1))
+    return np.ascontiguousarray(cores.transpose(1, 2, 0))
+
+
+def multiply_slices(cores, F):
+    """Every slice of ``F`` (V, rows, frequencies) with its core from the left."""
+    product = np.empty_like(F)
+    for row, result in zip(cores, product):
+        np.multiply(row[0], F[0], out=result)
+        for factor, part in zip(row[1:], F[1:]):
+            result += factor * part
+    return product
+
+
+def _taus(tau, length, repeat_last):
+    """The threshold of every frequency of a half spectrum."""
+    taus = np.full(length // 2 + 1, tau, np.float64)
+    if repeat_last and length % 2:
+        taus[-1] *= 2  # twice by tau is once by 2 tau
+    return taus
 
 
 def _pair_columns(T, overwrite):

@@ -15,15 +15,18 @@ Specification: docs/methods/imvtsc_mvi.md.
     mu, rho   penalty and its growth     |P|_t nuclear norm after a DFT along columns
 
 ADMM; with scaled multipliers A_v + Z_v - P_v is both the new multiplier and what the
-P-step has left over, so that three stacks of graphs (Z, P, A) are all that stays.
+P-step has left over, so that three stacks of graphs stay: Z, A and, one after the
+other in the same memory, Q (what Z comes from) and the spectrum F of P.
 """
 
 from typing import Literal
 
 import numpy as np
+import scipy.fft
 import scipy.linalg
 import scipy.sparse
 
+from imvc.kernels._distances import block_slices
 from imvc.kernels._laplacian import (
     embed_graph,
     knn_graph,
@@ -31,7 +34,7 @@ from imvc.kernels._laplacian import (
     normalized_adjacency,
 )
 from imvc.kernels._simplex import project_simplex
-from imvc.kernels._tensor import shrink_tensor_svd
+from imvc.kernels._tensor import multiply_slices, shrinking_cores, slice_grams
 from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, estimator
@@ -39,7 +42,7 @@ from imvc.methods._parameters import Count, NonNegative, estimator
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
 _NARROW = 0.7  # features per sample below which the d x d side costs less: flops
 _SPARSE = 0.05  # share of entries; at 0.03 a sparse product takes a third of the time
-_STACKS = 7  # arrays of n_views * n^2 doubles that exist at once, measured
+_STACKS = 5  # arrays of n_views * n^2 doubles that exist at once, measured
 
 
 @estimator
@@ -133,22 +136,39 @@ class IMVTSCMVI(EmbeddingClusterer):
 def solve(X, mask, Z, lambdas, steps, *, repeat_last=False):
     """The ADMM loop from the graphs ``Z`` (l, n, n), which it overwrites.
 
-    Returns the inferred rows E of every view.
+    Returns the inferred rows E of every view. The simplex, the DFT and the multipliers
+    act on rows of the graphs: two walks over blocks of rows, one before and one after
+    the spectrum is shrunk, read and write every stack once, since memory is slower than
+    arithmetic.
     """
     lambda1, lambda2, lambda3 = lambdas
+    (l, n), mu = Z.shape[:2], _MU
     views = [View(x, seen) for x, seen in zip(X, mask.T)]
-    P, A, mu = Z.copy(), np.zeros_like(Z), _MU
+    A, F = np.zeros_like(Z), np.empty((l, n, n // 2 + 1), np.complex128)
+    Q = F.view(np.float64)[..., :n]  # one memory: when Q is there F is not needed
+    blocks = block_slices(n, l * n, entries=1 << 16)
+    for b in blocks:
+        target_of_Z(Z[:, b], Z[:, b], A[:, b], lambda3, mu, out=Q[:, b])
     for _ in steps:
-        update_Z(Z, P, A, views, lambda3, mu)
-        A += Z
-        P = update_P(A, mu, repeat_last)
-        A -= P
-        worst = max(_largest_difference(z, p) for z, p in zip(Z, P))
-        growth = min(_RHO, _MU_MAX / mu)
+        update_T(Q, views, lambda3, mu)
+        grams = np.zeros((n // 2 + 1, l, l), np.complex128)
+        for b in blocks:
+            for T_v, Z_v in zip(Q, Z):
+                project_simplex(T_v[b], out=Z_v[b])
+            A[:, b] += Z[:, b]
+            F[:, b] = scipy.fft.rfft(A[:, b])
+            grams += slice_grams(F[:, b])
+        cores = shrinking_cores(F, grams, 1 / mu, n, repeat_last=repeat_last)
+        worst, growth = 0.0, min(_RHO, _MU_MAX / mu)
+        for b in blocks:
+            P = scipy.fft.irfft(multiply_slices(cores, F[:, b]), n, overwrite_x=True)
+            A[:, b] -= P
+            worst = max(worst, largest_difference(Z[:, b], P))
+            A[:, b] /= growth
+            target_of_Z(Z[:, b], P, A[:, b], lambda3, growth * mu, out=Q[:, b])
         for view, Z_v in zip(views, Z):
             K = update_E(Z_v, view, lambda1, mu)
             worst = max(worst, update_BC(K, view, lambda2, mu, growth))
-        A /= growth
         mu *= growth
         steps.add(worst)
         steps.converged = worst < steps.tol
@@ -206,47 +226,49 @@ class View:
         return np.ascontiguousarray((self._columns @ M[self.seen]).T)
 
 
-def update_Z(Z, P, A, views, lambda3, mu):
-    """Z_v = rows of (a I + mu Y_v Y_v')^-1 (Q + mu Y_v W_v') put on the simplex.
+def target_of_Z(Z, P, A, lambda3, mu, *, out):
+    """Q_v / a into ``out``, with Q_v = pull sum_{k != v} Z_k + mu (P_v - A_v).
 
-    W_v = Y_v - B_v + C_v, a = 2 lambda3 ((l-1)/l)^2 + mu,
-    Q = 2 lambda3 (l-1)/l^2 sum_{k != v} Z_k + mu (P_v - A_v), with the old Z_k in all
-    views. Z and P are overwritten, the latter by Q, which saves a stack of graphs.
-    O(l n^2 d), or O(l n^3) where a view has about as many features as samples.
+    Here pull = 2 lambda3 (l-1)/l^2 and a = 2 lambda3 ((l-1)/l)^2 + mu.
     """
-    l, n = Z.shape[:2]
-    a = 2 * lambda3 * ((l - 1) / l) ** 2 + mu
+    pull, a = coupling(len(Z), lambda3, mu)
+    np.subtract(P, A, out=out)
+    out *= mu / a
+    others = Z.sum(axis=0) - Z
+    others *= pull / a
+    out += others
+
+
+def coupling(l, lambda3, mu):
+    """Weight of the other views' graphs, and of the own one."""
     pull = 2 * lambda3 * (l - 1) / l**2
-    total = Z.sum(axis=0)
-    total *= pull
-    for view, Z_v, Q, A_v in zip(views, Z, P, A):
-        Q -= A_v
-        Q *= mu
-        Q += total
-        Q -= pull * Z_v
-        T = solve_ridge(view, Q, view.Y + view.D, a, mu)
-        T[np.diag_indices(n)] = -np.inf
-        project_simplex(T, out=Z_v)
+    return pull, (l - 1) * pull + mu
 
 
-def solve_ridge(view, Q, W, a, mu):
-    """(a I + mu Y Y')^-1 (Q + mu Y W') by the cheaper of Y'Y and Y Y'; spoils Q."""
+def update_T(Q, views, lambda3, mu):
+    """T_v into ``Q``, of which the simplex makes Z_v: nothing on the diagonal is free.
+
+    T_v = (a I + mu Y_v Y_v')^-1 (Q_v + mu Y_v W_v') with W_v = Y_v - B_v + C_v; ``Q``
+    holds Q_v / a. O(l n^2 d), or O(l n^3) where a view has about as many features as
+    samples.
+    """
+    _, a = coupling(len(Q), lambda3, mu)
+    for view, Q_v in zip(views, Q):
+        solve_ridge(view, Q_v, view.Y + view.D, mu / a)
+        np.fill_diagonal(Q_v, -np.inf)
+
+
+def solve_ridge(view, Q, W, b):
+    """(I + b Y Y')^-1 (Q + b Y W') into ``Q`` by the cheaper of Y'Y and Y Y'."""
     G = view.gram()
-    G[np.diag_indices_from(G)] += a / mu
+    G[np.diag_indices_from(G)] += 1 / b
     if not view.narrow:
-        Q /= mu
+        Q /= b
         Q += view.times(W)
-        return _solve_positive(G, Q)
-    # Woodbury, and (a I + mu YY')^-1 Y = Y (a I + mu Y'Y)^-1 for the second term.
-    Q /= a
-    T = view.times(_solve_positive(G, (W - view.under(Q)).T).T)
-    T += Q
-    return T
-
-
-def update_P(M, mu, repeat_last=False):
-    """P = t-SVD shrinkage of Z + A by 1/mu, the DFT along the columns of the graphs."""
-    return shrink_tensor_svd(M, 1 / mu, axis=2, repeat_last=repeat_last)
+        Q[...] = _solve_positive(G, Q)
+    else:
+        # Woodbury, and (I + b YY')^-1 Y = Y (I + b Y'Y)^-1 for the second term.
+        Q += view.times(_solve_positive(G, (W - view.under(Q)).T).T)
 
 
 def update_E(Z, view, lambda1, mu):
@@ -279,7 +301,7 @@ def update_BC(K, view, lambda2, mu, growth):
     B, limit = np.add(K, view.C, out=K), lambda2 / mu
     C = np.clip(B, -limit, limit)
     B -= C
-    worst = _largest_difference(C, view.C)
+    worst = largest_difference(C, view.C)
     C /= growth
     view.C, view.D = C, np.subtract(C, B, out=B)
     return worst
@@ -304,6 +326,6 @@ def _solve_positive(G, rhs):
     return scipy.linalg.cho_solve(factor, rhs, check_finite=False)
 
 
-def _largest_difference(a, b):
+def largest_difference(a, b):
     D = a - b
     return float(max(D.max(), -D.min()))
