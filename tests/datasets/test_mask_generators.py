@@ -129,6 +129,18 @@ def test_an_unknown_protocol_is_told_the_known_ones():
         protocol_mask(data, "half", 0.5)
 
 
+def test_what_a_protocol_cannot_be_drawn_for_is_told():
+    data = make_views(20, (4, 5), 2, incomplete=0.5, random_state=0)
+    with pytest.raises(ValueError, match="is incomplete already"):
+        protocol_mask(data, "paired-share", 0.5)
+    with pytest.raises(ValueError, match="rate=2 must be a number from 0 to 1"):
+        protocol_mask(data, "paired-share", 2)
+    with pytest.raises(TypeError, match="must be a MultiViewDataset, got list"):
+        protocol_mask(data.Xs, "paired-share", 0.5)
+    with pytest.raises(ValueError, match=r"mask of shape \(3,\) must be a table"):
+        missing_shares(np.ones(3, dtype=bool))
+
+
 def test_shares_are_counted_on_the_mask():
     mask = np.array([[1, 1, 1], [1, 0, 1], [0, 0, 1], [1, 1, 1]], dtype=bool)
     assert missing_shares(mask) == (0.25, 0.5)

@@ -398,3 +398,10 @@ def test_adapters_import_nothing_of_ours_and_we_nothing_of_rivals():
             assert "imvc" not in found, path
         else:
             assert not found & {"imml", "mofapy2"}, path
+
+
+def test_a_method_of_ones_own_is_run_whatever_others_are_picked(own, home, write_suite):
+    mine = own_method(f"{own}:Mine")
+    suite = load_suite(write_suite())
+    plan = plan_suite(suite, data_home=home, methods=["one"], outsiders=[mine])
+    assert {run.label for run in plan.runs} == {"one", "Mine"}

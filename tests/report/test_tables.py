@@ -47,6 +47,12 @@ def test_the_gain_from_sorted_rows_is_a_column():
     assert row["gain"] == "+25.00"
 
 
+def test_scores_are_those_of_shuffled_rows_alone():
+    entries = [masked("rise", 0.5), masked("rise", 0.75, row_order="by-class")]
+    table = suite_tables(suite(), entries)[0]
+    assert row_of(table, "webkb", "rise")["default"] == "50.00"
+
+
 def entry(label, role, acc, *, seed=0, rate=0.1, dataset="webkb", **parameters):
     spec = RunSpec(dataset, "rise", parameters, rate, 0, seed)
     scores = {"acc": acc, "purity": acc, "inverse_purity": acc}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from imvc.datasets._dataset import MultiViewDataset
 from imvc.datasets._dependent_masks import class_dependent_mask, value_dependent_mask
-from imvc.datasets._draw import RandomStateLike
+from imvc.datasets._draw import RandomStateLike, check_share
 from imvc.datasets._masks import (
     one_missing_mask,
     paired_mask,
@@ -138,6 +138,17 @@ def protocol_mask(
     if protocol not in PROTOCOLS:
         known = ", ".join(PROTOCOLS)
         raise ValueError(f"protocol={protocol!r} is unknown; there are: {known}.")
+    check_share(rate, "rate")
+    if not isinstance(data, MultiViewDataset):
+        raise TypeError(
+            f"data must be a MultiViewDataset, got {type(data).__name__}; for arrays "
+            "there are random_mask, per_view_mask and the other masks."
+        )
+    if not data.mask.all():
+        raise ValueError(
+            f"dataset {data.name!r} is incomplete already; a protocol takes views from "
+            "complete samples."
+        )
     return PROTOCOLS[protocol].draw(data, rate, random_state)
 
 
@@ -163,4 +174,9 @@ def missing_shares(mask: NDArray[np.bool_]) -> tuple[float, float]:
     (0.25, 0.5)
     """
     observed = np.asarray(mask, dtype=bool)
+    if observed.ndim != 2 or observed.size == 0:
+        raise ValueError(
+            f"mask of shape {observed.shape} must be a table of samples x views with "
+            "at least one of each."
+        )
     return float(1 - observed.mean()), float(observed.all(axis=1).mean())

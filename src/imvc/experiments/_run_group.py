@@ -106,7 +106,7 @@ def run_one(
         with PeakMemory() as memory, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             start, cpu = perf_counter(), process_time()
-            model.fit(Xs, mask=data.mask)
+            model.fit(Xs, mask=data.mask.copy())  # a stranger may write into it
             seconds = {
                 "total": perf_counter() - start,
                 "processor": process_time() - cpu,

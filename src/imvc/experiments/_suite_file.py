@@ -199,7 +199,9 @@ _DRAWS = {
     "mask_seeds": _list_of(_is_seed, "seeds >= 0"),
     "seeds": _list_of(_is_seed, "seeds >= 0"),
 }
-_CHOICES = {"row_orders": _among(ROW_ORDERS)}
+_CHOICES = {
+    "row_orders": _list_of(lambda v: v in ROW_ORDERS, f"{' and '.join(ROW_ORDERS)}"),
+}
 _LIMITS = {
     "give_up_after": _Rule(
         lambda value: _is_seed(value) and value > 0, "must be a number of runs >= 1."
@@ -262,7 +264,7 @@ def _protocols(
     for name in given:
         if name not in known:
             raise _Wrong(where, name, f"unknown; {_are(known)}")
-    own = _list_of(lambda rate: rate in rates, f"rates of {list(rates)}")
+    own = _list_of(lambda rate: rate in rates, f"rates, each among {list(rates)}")
     return _checked(given, dict.fromkeys(given, own), f"{where}.")
 
 

@@ -21,6 +21,7 @@ from imvc.datasets import (
 )
 from imvc.datasets._dataset_files import find_dataset
 from imvc.experiments._outsiders import Outsider, joined
+from imvc.experiments._own_method import OwnMethod
 from imvc.experiments._suite import (
     AS_IT_IS,
     MethodSpec,
@@ -134,8 +135,10 @@ def plan_suite(
         Naturally incomplete sets are run once, as they are, whatever the rates.
     """
     suite = replace(suite, methods=joined(suite.methods, outsiders))
-    chosen = _pick_methods(suite, methods)
     outside = {outsider.name: outsider for outsider in outsiders}
+    # A method of one's own is named by its option; an adapter names many.
+    own = {name for name, found in outside.items() if isinstance(found, OwnMethod)}
+    chosen = _pick_methods(suite, methods, own)
     for method in chosen:
         if method.name not in outside:
             _check_parameters(suite, method)
@@ -306,14 +309,18 @@ def _pick(suite: Suite, known, wanted, key: str) -> tuple[Any, ...]:
     return tuple(name for name in known if name in wanted)
 
 
-def _pick_methods(suite: Suite, wanted) -> tuple[MethodSpec, ...]:
+def _pick_methods(suite: Suite, wanted, always: set[str]) -> tuple[MethodSpec, ...]:
     if wanted is None:
         return suite.methods
     # The digest of a user's file is no part of what one types.
     names = {m.label: m.name.partition("#")[0] for m in suite.methods}
     known = sorted({*names, *names.values()})
     picked = _pick(suite, known, wanted, "methods")
-    return tuple(m for m in suite.methods if {m.label, names[m.label]} & {*picked})
+    return tuple(
+        m
+        for m in suite.methods
+        if m.name in always or {m.label, names[m.label]} & {*picked}
+    )
 
 
 def _check_parameters(suite: Suite, method: MethodSpec) -> None:

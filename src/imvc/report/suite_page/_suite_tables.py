@@ -70,10 +70,11 @@ def suite_tables(suite: Suite, entries: Sequence[Entry]) -> list[Table]:
         where there are any.
     """
     tables = []
+    shuffled = [e for e in entries if e.record.spec.row_order == "shuffled"]
     for kind in suite.tables:
         if kind == "order":
             tables += [order_table(suite, entries, metric) for metric in suite.metrics]
-        for part, own in _by_protocol(suite, entries):
+        for part, own in _by_protocol(suite, shuffled):
             if kind == "scores":
                 tables += [score_table(part, own, metric) for metric in suite.metrics]
             elif kind == "time":
