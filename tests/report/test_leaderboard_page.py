@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("jinja2")
@@ -94,6 +95,19 @@ def test_a_dataset_that_a_method_was_not_run_on_is_left_out():
     datasets, scores = Board.of(suite(), own).table("acc")
     assert datasets == ["digits", "webkb", "faces"]
     assert scores.shape == (3, 6)
+
+
+def test_only_masks_that_all_methods_were_run_on_are_compared(board):
+    """A method that was run on the easy masks alone gains nothing by it."""
+    label = board.methods[0]
+    easy = board.pick(*board.masks[0])
+    twin = [e._replace(label="twin") for e in easy.entries if e.label == label]
+    both = replace(board, entries=(*board.entries, *twin))
+    _, scores = both.table("acc")
+    _, alone = easy.table("acc")
+    np.testing.assert_allclose(scores[:, :-1], alone)
+    pair = next(p for p in both.pairs("acc") if {p.first, p.second} == {label, "twin"})
+    assert (pair.wins, pair.losses) == (0, 0)
 
 
 def test_a_choice_keeps_one_protocol_rate_and_kind(board):

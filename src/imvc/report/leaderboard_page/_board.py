@@ -100,9 +100,23 @@ class Board:
         """(dataset, method) to mean and deviation over seeds."""
         return summarize(self.entries, value)
 
+    def shared(self) -> "Board":
+        """The runs on masks that every method was run on, dataset by dataset."""
+        ran: dict[tuple, set[str]] = {}
+        for entry in self.entries:
+            ran.setdefault(_mask(entry.record), set()).add(entry.label)
+        whole = {
+            mask for mask, labels in ran.items() if len(labels) == len(self.methods)
+        }
+        kept = (entry for entry in self.entries if _mask(entry.record) in whole)
+        return replace(self, entries=tuple(kept))
+
     def table(self, metric: str) -> tuple[list[str], np.ndarray]:
-        """Datasets that all methods were run on, and counted scores of shape (n, k)."""
-        cells = self.cells(metric)
+        """Datasets with masks that all methods were run on, and counted scores there.
+
+        The scores are of shape (n, k); runs on other masks do not count.
+        """
+        cells = self.shared().cells(metric)
         datasets = [
             dataset
             for dataset in self.datasets
@@ -143,3 +157,9 @@ class Board:
             and "processor" in entry.record.seconds
         ]
         return median(found) if found else nan
+
+
+def _mask(record: Record) -> tuple:
+    """What decides a mask, and the seed beside it: equal for comparable runs."""
+    spec = record.spec
+    return spec.dataset, spec.protocol, spec.rate, spec.mask_seed, spec.seed

@@ -11,8 +11,9 @@ from imvc.report.suite_page._text_table import Table
 
 _MIDDLE = 0.5  # the rate at which protocols are set beside each other
 LAST_RANK = (
-    "A run without a result counts as 0 in ranks and pairs; a method without any on a "
-    "dataset shares the last rank there."
+    "Ranks and pairs use only the masks that all these methods were run on. A run "
+    "without a result counts as 0 there; a method without any on a dataset shares the "
+    "last rank there."
 )
 
 
@@ -163,6 +164,7 @@ def _pairs(board: Board) -> Table:
 
 def _by_dataset(board: Board, metric: str) -> Table:
     cells, ranking = board.cells(metric), board.ranking(metric)
+    most = {d: max(c.n for (own, _), c in cells.items() if own == d) for d, _ in cells}
     ranks = dict(_ranked(ranking)) or dict.fromkeys(board.methods)
     rows = []
     for method in ranks:
@@ -174,13 +176,14 @@ def _by_dataset(board: Board, metric: str) -> Table:
             elif not cell.ok:
                 row.append(f"– ({cell.why})")
             else:
-                star = "*" if cell.ok < cell.n else ""
+                star = "*" if cell.ok < most[dataset] else ""
                 sd = "" if isnan(cell.sd) else f" ± {100 * cell.sd:.1f}"
                 row.append(f"{100 * cell.mean:.1f}{sd}{star}")
         rows.append(tuple(row))
     notes = [
         "Mean over all masks and rates; ± standard deviation over seeds. * some runs "
-        "have no result and are left out of the mean. – no result at all.",
+        "have no result, or were not made, and are left out of the mean. – no result "
+        "at all.",
         LAST_RANK,
     ]
     if ranking:

@@ -190,6 +190,8 @@
   const mirrored = (pair) => ({ wins: pair.losses, ties: pair.ties, losses: pair.wins,
     better: pair.worse, equal: pair.equal, worse: pair.better });
 
+  const maskOf = (run) => [run.dataset, run.protocol, run.rate, run.draw].join(" ");
+
   // ---- from the filters to all numbers
 
   function compute() {
@@ -208,12 +210,21 @@
     }
     const there = (name, all) => all.map((_, i) => i).filter((i) => chosen.some((run) => run[name] === i));
     const datasets = there("dataset", data.datasets), methods = there("method", data.methods);
-    const cells = datasets.map((d) => methods.map((m) => {
-      const own = places.get(d * data.methods.length + m);
-      return own ? cellOf(own, metric) : null;
-    }));
-    const common = datasets.map((_, i) => i).filter((i) => cells[i].every((cell) => cell));
-    const values = common.map((i) => cells[i].map((cell) => cell.counted));
+    const at = (d, m) => places.get(d * data.methods.length + m) ?? [];
+    const cells = datasets.map((d) => {
+      const row = methods.map((m) => (at(d, m).length ? cellOf(at(d, m), metric) : null));
+      const full = Math.max(...row.map((cell) => cell?.n ?? 0));
+      return row.map((cell) => cell && { ...cell, part: cell.ok < full });
+    });
+    // Only masks that all methods were run on can be compared.
+    const ran = new Map();
+    for (const run of chosen) {
+      if (!ran.has(maskOf(run))) ran.set(maskOf(run), new Set());
+      ran.get(maskOf(run)).add(run.method);
+    }
+    const shared = (run) => ran.get(maskOf(run)).size === methods.length;
+    const common = datasets.map((_, i) => i).filter((i) => at(datasets[i], methods[0]).some(shared));
+    const values = common.map((i) => methods.map((m) => cellOf(at(datasets[i], m).filter(shared), metric).counted));
     const ranks = values.map(ranksOf), k = methods.length, n = values.length;
     const rank = methods.map((_, j) => mean(ranks.map((row) => row[j])));
     const pairs = methods.map(() => []);
@@ -315,7 +326,7 @@
     const plain = column(`= ${dataset.name}`, dataset.name, (row) => row.cells[i]?.mean ?? null, (row) => {
       const cell = row.cells[i];
       const spread = cell.sd === null ? [] : [make("span", { class: "sd" }, ` ± ${fixed(100 * cell.sd, 1)}`)];
-      return [fixed(100 * cell.mean, 1), ...spread, cell.ok < cell.n ? "*" : ""];
+      return [fixed(100 * cell.mean, 1), ...spread, cell.part ? "*" : ""];
     }, { down: true, best, title: `${dataset.name} (${dataset.kind})` });
     const cell = (row) => {
       const found = row.cells[i];
@@ -399,7 +410,8 @@
       const likely = order.slice(1).filter((j) => view.pairs[best][j].better >= 0.95);
       told.push(`With a probability of 0.95 or more it is better than ${likely.length} of the ${k - 1} others by over a point.`);
     }
-    if (n < view.datasets.length) told.push(`Ranks and pairs leave out ${count(view.datasets.length - n, "dataset")} that not all of these methods were run on.`);
+    if (n < view.datasets.length) told.push(`Ranks and pairs leave out ${count(view.datasets.length - n, "dataset")} without a mask that all of these methods were run on.`);
+    else if (view.cells.some((row) => row.some((cell) => !cell || cell.n < Math.max(...row.map((one) => one?.n ?? 0))))) told.push("Ranks and pairs use only the masks that all of these methods were run on.");
     $("words").textContent = told.join(" ");
     $("friedman").textContent = difference === null ? "Tests over datasets need two of them at least." :
       `Critical difference ${fixed(difference, 2)} with ${count(k, "method")} on ${count(n, "dataset")}.` +
