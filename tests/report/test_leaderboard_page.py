@@ -249,3 +249,13 @@ def test_one_seed_has_no_spread_and_one_dataset_no_test():
     one = Board.of(suite(), own)
     assert one.ranking("acc") is None
     assert "±" not in board_markdown(one).split("##")[1].splitlines()[4]
+
+
+def test_on_one_dataset_the_best_is_the_one_of_the_best_mean(board):
+    one = replace(
+        board,
+        entries=tuple(e for e in board.entries if e.record.spec.dataset == "digits"),
+    )
+    means = {method: one.mean("acc", method)[0] for method in one.methods}
+    best = max(means, key=lambda method: np.nan_to_num(means[method]))
+    assert f"## {best} against the others" in board_markdown(one)

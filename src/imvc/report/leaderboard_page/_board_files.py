@@ -1,7 +1,7 @@
 """The leaderboard as CSV and Markdown."""
 
 from collections.abc import Iterable
-from math import isnan
+from math import inf, isnan
 
 from imvc.experiments import Ranking
 from imvc.experiments._suite import PAIRED_SHARE
@@ -165,7 +165,7 @@ def _pairs(board: Board) -> Table:
 def _by_dataset(board: Board, metric: str) -> Table:
     cells, ranking = board.cells(metric), board.ranking(metric)
     most = {d: max(c.n for (own, _), c in cells.items() if own == d) for d, _ in cells}
-    ranks = dict(_ranked(ranking)) or dict.fromkeys(board.methods)
+    ranks = dict(_ranked(ranking)) or dict.fromkeys(_best_first(board, metric))
     rows = []
     for method in ranks:
         row = [method, _rank(ranks[method])]
@@ -253,8 +253,12 @@ def _seconds(board: Board) -> Table:
 
 
 def _best_first(board: Board, metric: str) -> list[str]:
+    """Methods by mean rank, or by mean score where one dataset gives no ranks."""
     ranking = board.ranking(metric)
-    return list(ranking.labels) if ranking else board.methods
+    if ranking:
+        return list(ranking.labels)
+    means = {method: board.mean(metric, method)[0] for method in board.methods}
+    return sorted(means, key=lambda m: -inf if isnan(means[m]) else means[m])[::-1]
 
 
 def _rank(value: float | None) -> str:
