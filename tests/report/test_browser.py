@@ -5,7 +5,6 @@ where one of them is absent the tests are skipped and say so.
 """
 
 import json
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +14,6 @@ pytest.importorskip("jinja2")
 pytest.importorskip("selenium", reason="browser tests need: pip install selenium")
 
 from cluster_reports import cluster_report
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -24,16 +21,6 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from imvc.insight import associate
 from imvc.report import write_cluster_page
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER),
-    reason="browser tests need: apt-get install chromium chromium-driver",
-)
-OPTIONS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync "
-    "--disable-dev-shm-usage --window-size=1280,1000"
-)
 EVIL = (
     "<script>window.hacked=1</script>",
     "</script><script>window.hacked=1</script>",
@@ -41,21 +28,6 @@ EVIL = (
     "😀 & `${1}` \u2028 {{ 7 * 7 }}",
     "x" * 300,
 )
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for option in OPTIONS.split():
-        options.add_argument(option)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('chromium')}")
-    options.set_capability(
-        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
-    )
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ where one of them is absent the tests are skipped and say so.
 """
 
 import json
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -14,24 +13,12 @@ pytest.importorskip("jinja2")
 pytest.importorskip("selenium", reason="browser tests need: pip install selenium")
 
 from leaderboard_runs import METHODS, entries, suite
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from imvc.report.leaderboard_page._board import Board
 from imvc.report.leaderboard_page._board_html import write_leaderboard
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER),
-    reason="browser tests need: apt-get install chromium chromium-driver",
-)
-OPTIONS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync "
-    "--disable-dev-shm-usage --window-size=1280,1000"
-)
 EVIL = (
     "<script>window.hacked=1</script>",
     "</script><script>window.hacked=1</script>",
@@ -77,21 +64,6 @@ def boards():
 def files(tmp_path_factory, boards):
     folder = tmp_path_factory.mktemp("pages")
     return {name: write_leaderboard(b, folder, name) for name, b in boards.items()}
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for option in OPTIONS.split():
-        options.add_argument(option)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('chromium')}")
-    options.set_capability(
-        "goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"}
-    )
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture
