@@ -313,9 +313,24 @@ def test_an_own_method_is_run_with_the_seed_and_without_hidden_values(own, run, 
     assert record.scores["acc"] == score_all(y, (np.arange(60) + 3) % 3)["acc"]
 
 
-def test_an_own_method_that_raises_is_a_failed_run_and_code_1(folder, own):
+def test_what_a_method_prints_is_no_part_of_the_output(folder, own, capfd):
+    """The terminal may show it, a program that reads the JSON must not meet it."""
+    loud = OWN.replace('raise RuntimeError("not today")', "print('fitting')")
+    assert loud != OWN
+    own.write_text(loud + "print('imported')\n")
+    command = ["reproduce", "small.toml", "--method", "own.py:Raises", "--json"]
+    assert main([*command, "--methods", "Raises"]) == 1  # it has no labels
+    told = capfd.readouterr()
+    assert json.loads(told.out)["suites"][0]["failed"] == 1
+    assert "imported" in told.err
+    assert "fitting" in told.err
+
+
+def test_an_own_method_that_raises_is_a_failed_run_and_code_1(folder, own, capsys):
     command = ["reproduce", "small.toml", "--method", "own.py:Raises"]
     assert main([*command, "--methods", "Raises"]) == 1
+    told = capsys.readouterr().err
+    assert "Raises failed in one run: RuntimeError: not today" in told
     with RecordStore("records.sqlite") as store:
         (record,) = store.records()
     assert record.reason == "RuntimeError: not today"

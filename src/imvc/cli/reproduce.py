@@ -1,6 +1,7 @@
 """``imvc reproduce``: the experiments of the paper, or one's own."""
 
 import os
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -157,8 +158,14 @@ def _run(plan, store, jobs, limits, data, retry) -> dict[str, Any]:
         )
     own = {run.spec.key for run in plan.runs}
     entries = store.entries(plan.suite.name, plan.suite.size)
-    found = {e.record.spec.key: e.record.status for e in entries}
-    counts = [status for key, status in found.items() if key in own]
+    found = {e.record.spec.key: e for e in entries if e.record.spec.key in own}
+    counts = [entry.record.status for entry in found.values()]
+    failed = [e for e in found.values() if e.record.status == "failed"]
+    for (label, reason), count in Counter(
+        (e.label, " ".join(e.record.reason.split())) for e in failed
+    ).items():
+        runs = "one run" if count == 1 else f"{count} runs"
+        typer.echo(f"{label} failed in {runs}: {reason}", err=True)
     return {
         "suite": plan.suite.name,
         "size": plan.suite.size,

@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -94,7 +95,8 @@ def _module(file: str, content: bytes) -> ModuleType:
         module.__file__ = file
         sys.modules[name] = module
         try:
-            exec(compile(content, file, "exec"), module.__dict__)
+            with redirect_stdout(sys.stderr):  # the output is that of the command
+                exec(compile(content, file, "exec"), module.__dict__)
         except BaseException:
             del sys.modules[name]
             raise

@@ -204,6 +204,7 @@ def _serve(
     """The child: do groups until the pipe closes."""
     from threadpoolctl import threadpool_limits
 
+    os.dup2(2, 1)  # what a method prints is no part of the command's output
     # Ctrl-C reaches the whole group of processes; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
