@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from imvc import workflow as workflow
     from imvc.insight import associate as associate
     from imvc.insight import confidence as confidence
+    from imvc.insight import describe as describe
     from imvc.insight import explain as explain
     from imvc.insight import inspect as inspect
     from imvc.insight import structure as structure
@@ -35,6 +36,7 @@ _FROM = {
     "associate": "insight",
     "compare": "workflow",
     "confidence": "insight",
+    "describe": "insight",
     "estimate_cost": "methods",
     "explain": "insight",
     "get_method": "methods",

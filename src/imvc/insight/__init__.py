@@ -3,6 +3,12 @@
 from imvc.insight._associate import associate, check_survival
 from imvc.insight._associations import Associations, ColumnAssociation
 from imvc.insight._confidence import Confidence, confidence
+from imvc.insight._describe import (
+    ColumnDifference,
+    Description,
+    ViewShare,
+    describe,
+)
 from imvc.insight._explain import (
     ClusterSummary,
     Explanation,
@@ -25,8 +31,10 @@ __all__ = [
     "Associations",
     "ClusterSummary",
     "ColumnAssociation",
+    "ColumnDifference",
     "ColumnSummary",
     "Confidence",
+    "Description",
     "Explanation",
     "FeatureEffect",
     "FeatureProfile",
@@ -36,10 +44,12 @@ __all__ = [
     "Survival",
     "SurvivalCurve",
     "ViewAgreement",
+    "ViewShare",
     "ViewSummary",
     "associate",
     "check_survival",
     "confidence",
+    "describe",
     "explain",
     "inspect",
     "structure",

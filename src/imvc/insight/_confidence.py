@@ -120,12 +120,15 @@ def confidence(
         )
         margin = fitted
     stability = refit_stability(model, views, int(n_refits))
-    limit = _SMALL_MARGIN
-    if fitted is not None:
-        limit = min(limit, _MEDIAN_SHARE * float(np.median(fitted)))
+    limit = _SMALL_MARGIN if fitted is None else margin_limit(fitted)
     low = (margin <= limit) | (stability <= _MOVED)
     score = margin if n_refits == 0 else (margin + stability) / 2
     return Confidence(margin, stability, score, low, _rule(limit, int(n_refits)))
+
+
+def margin_limit(fitted: np.ndarray) -> float:
+    """The margin up to which a sample is flagged, by those of the fit."""
+    return min(_SMALL_MARGIN, _MEDIAN_SHARE * float(np.median(fitted)))
 
 
 def margins(X: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> np.ndarray:

@@ -224,24 +224,35 @@ def _effects(
         return
     moments = group_moments(views, v, labels, int(labels.max()) + 1)
     present = np.unique(labels)
-    for label, n_inside in enumerate(moments.counts.tolist()):
-        if min(n_inside, moments.counts.sum() - n_inside) < _FEWEST:
-            continue
-        effect, outside = hedges_g(moments, label)
-        strongest = np.argsort(-np.abs(effect), kind="stable")[:count]
-        for j in strongest[effect[strongest] != 0].tolist():
-            view, feature = views.names[v], feature_name(views, v, j)
+    for label in range(len(moments.counts)):
+        for j, effect in strongest_effects(views, v, moments, label, count):
             means = tuple(standard_means(moments, j)[present].tolist())
-            effect_j = FeatureEffect(
-                view=view,
-                cluster=label,
-                feature=feature,
-                effect=float(effect[j]),
-                mean_inside=float(moments.means[label, j] * moments.scale[j]),
-                mean_outside=float(outside[j] * moments.scale[j]),
-                n_inside=n_inside,
-            )
-            yield effect_j, FeatureProfile(view, feature, means)
+            yield effect, FeatureProfile(effect.view, effect.feature, means)
+
+
+def strongest_effects(
+    views: IncompleteViews, v: int, moments: GroupMoments, label: int, count: int
+) -> Iterator[tuple[int, FeatureEffect]]:
+    """Number and effect of the features that set a group apart, the largest first.
+
+    None where fewer than two samples of view `v` are in the group, or not in it.
+    """
+    n_inside = int(moments.counts[label])
+    if min(n_inside, moments.counts.sum() - n_inside) < _FEWEST:
+        return
+    effect, outside = hedges_g(moments, label)
+    strongest = np.argsort(-np.abs(effect), kind="stable")[:count]
+    for j in strongest[effect[strongest] != 0].tolist():
+        found = FeatureEffect(
+            view=views.names[v],
+            cluster=label,
+            feature=feature_name(views, v, j),
+            effect=float(effect[j]),
+            mean_inside=float(moments.means[label, j] * moments.scale[j]),
+            mean_outside=float(outside[j] * moments.scale[j]),
+            n_inside=n_inside,
+        )
+        yield j, found
 
 
 def hedges_g(moments: GroupMoments, label: int) -> tuple[np.ndarray, np.ndarray]:
