@@ -19,6 +19,7 @@ there. Files that can crash their libraries are tried in another process first
 
 from imvc.io._errors import InputError
 from imvc.io._file_table import FileTable, file_of
+from imvc.io._kept_files import KeptFiles
 from imvc.io._output_folder import OutputFolder
 from imvc.io._parquet import has_parquet
 from imvc.io._prepare import FittedPreparation, Preparation
@@ -38,6 +39,7 @@ __all__ = [
     "FileTable",
     "FittedPreparation",
     "InputError",
+    "KeptFiles",
     "OutputFolder",
     "Preparation",
     "ViewFiles",

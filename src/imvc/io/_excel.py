@@ -13,19 +13,20 @@ import csv
 import datetime
 import difflib
 import io
+import os
 import re
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from imvc.io._arrow_columns import ArrowColumns
 from imvc.io._encoding import Text
-from imvc.io._errors import input_error, need, one_line, reading, shown
+from imvc.io._errors import InputError, input_error, need, one_line, reading, shown
 from imvc.io._file_bytes import check_unpacked, magic, memory_limit
-from imvc.io._file_table import ALL_SHEETS, Request
+from imvc.io._file_table import ALL_SHEETS, WORKBOOKS, Request
 from imvc.io._text import parse_text, read_text
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
@@ -69,6 +70,24 @@ def read_workbook(file: Request) -> list[ArrowColumns]:
             tables.append(parse_text(Text(text, 0, ()), part, separator="\t"))
     tables[0].notes[:0] = notes
     return tables
+
+
+def sheet_names(path: str | os.PathLike[str]) -> list[str]:
+    """Names of the sheets of a workbook that are shown; none of any other file.
+
+    Nothing is raised: whatever is wrong with a file, reading it says better.
+    """
+    source = os.fspath(path)
+    if Path(path).suffix.lower() not in WORKBOOKS or not os.path.isfile(path):
+        return []
+    with suppress(InputError, ImportError):
+        with reading(source, "a workbook"), _calamine_errors(source):
+            if not _is_workbook(Path(path), source):
+                return []
+            calamine = need("python_calamine", source, "excel")
+            with calamine.CalamineWorkbook.from_path(source) as book:
+                return _visible(book, calamine)
+    return []
 
 
 @contextmanager

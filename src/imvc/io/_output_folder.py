@@ -65,7 +65,7 @@ class OutputFolder:
     def __enter__(self) -> "OutputFolder":
         try:
             self._make_folder()
-            self._lock = _take_lock(self.path / _LOCK, self._source)
+            self._lock = take_lock(self.path / _LOCK, self._source)
             for name in self.names:
                 self._check_free(name)
             # What a killed process left; no other can be writing, since we hold the
@@ -197,7 +197,7 @@ class OutputFolder:
             shutil.rmtree(self._staging, ignore_errors=True)
             self._staging = None
         if self._lock is not None:
-            _release_lock(self._lock, self.path / _LOCK)
+            release_lock(self._lock, self.path / _LOCK)
             self._lock = None
         for folder in reversed(self._made):
             with contextlib.suppress(OSError):  # somebody put something into it
@@ -213,7 +213,7 @@ def _plain_name(name: str) -> str:
     return name
 
 
-def _take_lock(path: Path, source: str) -> int:
+def take_lock(path: Path, source: str) -> int:
     """Open and lock a file, or tell which process holds it."""
     while True:
         if fcntl is None:
@@ -237,7 +237,7 @@ def _take_lock(path: Path, source: str) -> int:
                 os.ftruncate(lock, 0)
                 os.write(lock, str(os.getpid()).encode())
             except OSError:
-                _release_lock(lock, path)
+                release_lock(lock, path)
                 raise
             return lock
         # Its holder removed the file between our opening and our locking it.
@@ -263,7 +263,7 @@ def _busy(path: Path, source: str) -> InputError:
     return input_error(source, f"{message}.")
 
 
-def _release_lock(lock: int, path: Path) -> None:
+def release_lock(lock: int, path: Path) -> None:
     if fcntl is None:  # an open file cannot be removed there
         os.close(lock)
         path.unlink(missing_ok=True)

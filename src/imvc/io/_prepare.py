@@ -172,14 +172,14 @@ class FittedPreparation:
         noted = [t.with_notes(*self.notes.get(t.name, ())) for t in tables]
         return [apply_view(v, t, training=True) for v, t in zip(self.views, noted)]
 
-    def in_units(self, view: str, feature: str, value: float) -> float:
-        """A value of a prepared feature in units of its file, but for logarithms."""
+    def in_units(self, view: str, feature: str, value: Any) -> Any:
+        """A prepared feature (one value or many) in units of its file, but for logs."""
         own = next(v for v in self.views if v.name == view)
         if own.scale is None:
             return value
         j = own.features.index(feature)
         center = 0.0 if own.center is None else own.center[j]
-        return float(value * own.scale[j] + center)
+        return value * own.scale[j] + center
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in JSON's types."""

@@ -55,11 +55,15 @@ _REMEDIES = {
     ".loom": "convert it to .h5ad",
     ".json": "convert it to CSV",
 }
+# All endings that mean something here, also those of files that are refused.
+KNOWN_ENDINGS = (*_TYPED, *_MATRICES, *_REMEDIES)
 # Their reader fails so badly on damage that they are always tried elsewhere first.
 _FRAGILE = (".xls", ".xlsb", ".ods")
-_PANDAS_NAME = "Unnamed: 0"  # as pandas calls a first column without a name
+PANDAS_NAME = "Unnamed: 0"  # as pandas calls a first column without a name
 # What a reader gives: columns whose ids are still to be chosen, or a matrix.
 Raw = Any
+# What gives the contents of a file that is asked for, transposed or not.
+Reader = Callable[[Request, bool], list[Raw]]
 
 
 def read_file(
@@ -210,7 +214,7 @@ def id_columns_of(raw: Raw, given: str | None, hint: str | None = None) -> FileC
 
     if given is None and hint in raw.names:
         given = hint
-    if given == _PANDAS_NAME and given not in raw.names and "" in raw.names:
+    if given == PANDAS_NAME and given not in raw.names and "" in raw.names:
         given = ""
     if given not in (None, BY_ROW, *raw.names):
         near = difflib.get_close_matches(given, raw.names, n=1)
@@ -277,6 +281,7 @@ def read_metadata(
     *,
     samples: np.ndarray | None = None,
     guard: bool = False,
+    read: Reader | None = None,
 ) -> tuple[np.ndarray | None, dict[str, np.ndarray], list[str]]:
     """Read a table that describes samples: text and numbers alike.
 
@@ -290,6 +295,8 @@ def read_metadata(
         one that matches them is taken.
     guard : bool, default False
         As in `read_file`.
+    read : callable, optional
+        As in `read_views`.
 
     Returns
     -------
@@ -299,21 +306,16 @@ def read_metadata(
     notes : list of str
         What was decided, as "file: note".
     """
-    file = Request(str(path), block=False)
+    file = Request(str(path), block=False, guard=guard)
     source = file.source
     check_path(file.path, source)
-    kind, stem = kind_and_stem(file.path, source)
-    if kind not in _TYPED:
+    if kind_and_stem(file.path, source)[0] not in _TYPED:
         raise input_error(
             source, "is no table of metadata; give a CSV, TSV, Excel or Parquet file."
         )
-    if guard or kind in _FRAGILE:
-        check_guarded(file, kind)
-    need("pyarrow", source)
-    from imvc.io._arrow_files import read_columns
+    columns, *more = (read or read_raw)(file, False)
     from imvc.io._table_columns import metadata_from_columns
 
-    columns, *more = read_columns(kind, replace(file, name=stem))
     if more:
         raise input_error(source, f"name one sheet, like {columns.source}.")
     with reading(source, "a table of metadata"):

@@ -23,6 +23,7 @@ from imvc.io._match_views import match_views
 from imvc.io._matrix_market import files_beside
 from imvc.io._prepare import FittedPreparation, Preparation
 from imvc.io._read_file import (
+    Reader,
     as_table,
     as_table_of_fit,
     column_names,
@@ -88,6 +89,7 @@ def read_views(
     layer: str | None = None,
     sheet: str | None = None,
     guard: bool = False,
+    read: Reader | None = None,
 ) -> ViewFiles:
     """Read one file per view (or one that holds several) and join them by id.
 
@@ -128,6 +130,8 @@ def read_views(
         For .h5ad and .h5mu: what to read instead of ``X``.
     sheet, guard : str and bool, optional
         As in `read_file`.
+    read : callable, optional
+        What reads a file: a `KeptFiles` reads only those that changed.
 
     Returns
     -------
@@ -151,12 +155,15 @@ def read_views(
             f"match_ids={match_ids!r} is unknown; pass 'exact' or 'loose'."
         )
     asked = _OptionsByFile(files, id_columns, names, transpose, like)
+    read = read or read_raw
     with unchanged(_all_files(asked.parts, metadata, id_map)) as stamps:
         tables = asked.read_tables(
-            columns or ColumnOptions(), layer=layer, sheet=sheet, guard=guard
+            columns or ColumnOptions(), read, layer=layer, sheet=sheet, guard=guard
         )
         tables, notes = settle_ids(tables)
-        described = None if metadata is None else _Metadata(metadata, tables, guard)
+        described = None
+        if metadata is not None:
+            described = _Metadata(metadata, tables, guard, read)
         tables, told, warned = _matched(tables, described, match_ids, id_map)
     near_misses = warned[0] if warned else None
     notes += told
@@ -202,12 +209,14 @@ def _all_files(parts: Sequence[Sequence[str]], *more: _Path | None) -> list[Path
 class _Metadata:
     """A table that describes the samples of some views."""
 
-    def __init__(self, path: _Path, tables: Sequence[FileTable], guard: bool) -> None:
+    def __init__(
+        self, path: _Path, tables: Sequence[FileTable], guard: bool, read: Reader
+    ) -> None:
         self.source = str(path)
         known = [table.ids for table in tables if table.ids is not None]
         samples = np.concatenate(known) if known else None
         self.ids, self.columns, self.notes = read_metadata(
-            path, samples=samples, guard=guard
+            path, samples=samples, guard=guard, read=read
         )
 
     def joined(
@@ -306,13 +315,15 @@ class _OptionsByFile:
                 return value[key]
         return None
 
-    def read_tables(self, options: ColumnOptions, **how: Any) -> list[FileTable]:
+    def read_tables(
+        self, options: ColumnOptions, read: Reader, **how: Any
+    ) -> list[FileTable]:
         """The views of all files, with the ids that were chosen for all together.
 
         `how` goes to every `Request`.
         """
         views = range(len(self.parts))
-        found = [(raw, j) for j in views for raw in self._read(j, how)]
+        found = [(raw, j) for j in views for raw in self._read(j, read, how)]
         raws = _unique_names([raw for raw, _ in found])
         self._check_used([raw.name for raw in raws])
         if how["layer"] is not None and not any(
@@ -348,7 +359,7 @@ class _OptionsByFile:
         name = self._of(self.names, j)
         return self._of(self.ids, j, [name] if name else [])
 
-    def _read(self, j: int, how: Mapping[str, Any]) -> list[Any]:
+    def _read(self, j: int, read: Reader, how: Mapping[str, Any]) -> list[Any]:
         """What is in the files of one view."""
         name = self._of(self.names, j) or ""
         transpose = self._is_transposed(j, [name] if name else [])
@@ -363,7 +374,7 @@ class _OptionsByFile:
             )
             for part in self.parts[j]
         ]
-        found = [read_raw(request, transpose) for request in requests]
+        found = [read(request, transpose) for request in requests]
         return found[0] if len(found) == 1 else [stack_files(found, name)]
 
     def _id_column_of_fit(self, name: str) -> str | None:

@@ -1,0 +1,86 @@
+"""KeptFiles: read once, and the same as if read anew."""
+
+import os
+
+import numpy as np
+import pytest
+
+from imvc.io import (
+    ColumnOptions,
+    InputError,
+    KeptFiles,
+    Preparation,
+    _kept_files,
+    read_views,
+)
+from study_files import write_study
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The names of the files that were read, in order."""
+    read, real = [], _kept_files.read_raw
+
+    def counting(file, transpose=False):
+        read.append(file.path.name)
+        return real(file, transpose)
+
+    monkeypatch.setattr(_kept_files, "read_raw", counting)
+    return read
+
+
+def same(a, b):
+    assert a.notes == b.notes
+    assert a.warnings == b.warnings
+    assert a.views.names == b.views.names
+    assert a.views.feature_names == b.views.feature_names
+    for v in range(a.views.n_views):
+        np.testing.assert_array_equal(a.views.observed(v), b.views.observed(v))
+
+
+WAYS = [
+    {},
+    {"preparation": Preparation(scale="standard", top_variance=3)},
+    {"columns": ColumnOptions(drop={"rna": ["gene1"]}, kinds={"sex": "metadata"})},
+    {"match_ids": "loose"},
+    {},
+]
+
+
+def test_what_is_kept_is_as_good_as_read_anew(tmp_path, counted):
+    paths, _ = write_study(tmp_path)
+    kept = KeptFiles()
+    for way in WAYS:
+        same(read_views(paths, read=kept, **way), read_views(paths, **way))
+    assert counted == ["rna.csv", "protein.tsv", "clinical.csv"]
+
+
+def test_a_file_that_changed_is_read_again(tmp_path, counted):
+    paths, _ = write_study(tmp_path)
+    kept = KeptFiles()
+    read_views(paths, read=kept)
+    counted.clear()
+    os.utime(paths[1], ns=(1, 1))
+    read_views(paths, read=kept)
+    assert counted == ["protein.tsv"]
+    # A name is part of what is asked for.
+    read_views(paths, read=kept, names=["rna", "p", "clinical"])
+    assert counted == ["protein.tsv", "rna.csv", "protein.tsv", "clinical.csv"]
+
+
+def test_what_is_dropped_is_read_again(tmp_path, counted):
+    paths, _ = write_study(tmp_path)
+    kept = KeptFiles()
+    read_views(paths, read=kept)
+    kept.drop_others(paths[:1])
+    counted.clear()
+    read_views(paths, read=kept)
+    assert counted == ["protein.tsv", "clinical.csv"]
+
+
+def test_ids_may_be_chosen_from_a_file_whose_ids_are_wrong(tmp_path):
+    paths, _ = write_study(tmp_path)
+    kept = KeptFiles()
+    with pytest.raises(InputError, match="has no column 'nobody'"):
+        read_views(paths[2:], id_columns="nobody", read=kept)
+    assert kept.id_candidates(paths[2]) == ["patient", "sex"]
