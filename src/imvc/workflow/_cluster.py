@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from imvc.insight import (
-    Explanation,
+    FeatureEffect,
     Inspection,
     associate,
     check_survival,
@@ -160,7 +160,7 @@ def cluster(
     loaded = load_views(source, stages)
     views = loaded.views
     known = {**loaded.metadata, **_columns(metadata, views.n_samples)}
-    compared = _not_features(known, views)
+    compared = not_features(known, views)
     if survival is not None:
         check_survival(survival, compared)
     asked = BatchColumns.asked(batch, adjust, known, views)
@@ -183,7 +183,9 @@ def cluster(
     trust = judge(model, method, views, n_refits, stages)
     clustered = seek_structure(model, method, views, n_refits, stages)
     with stages.run("explain"):
-        explanation = _in_units(explain(model, views), loaded.preparation)
+        explanation = explain(model, views)
+        features = in_units(explanation.features, loaded.preparation)
+        explanation = replace(explanation, features=features)
     with stages.run("associate"):
         associations = associate(model.labels_, compared, survival=survival)
     run = ClusterRun(
@@ -334,13 +336,13 @@ def _columns(metadata: Mapping[str, Any] | None, n: int) -> dict[str, np.ndarray
     return columns
 
 
-def _in_units(
-    explanation: Explanation, preparation: FittedPreparation | None
-) -> Explanation:
-    """Means of features as the files have them, not as they were scaled."""
+def in_units(
+    effects: Sequence[FeatureEffect], preparation: FittedPreparation | None
+) -> tuple[FeatureEffect, ...]:
+    """Effects with means of features as the files have them, not as scaled."""
     if preparation is None:
-        return explanation
-    features = tuple(
+        return tuple(effects)
+    return tuple(
         replace(
             effect,
             mean_inside=preparation.in_units(
@@ -350,12 +352,11 @@ def _in_units(
                 effect.view, effect.feature, effect.mean_outside
             ),
         )
-        for effect in explanation.features
+        for effect in effects
     )
-    return replace(explanation, features=features)
 
 
-def _not_features(
+def not_features(
     metadata: Mapping[str, np.ndarray], views: IncompleteViews
 ) -> dict[str, np.ndarray]:
     """Columns that no cluster was made from, also not as indicators of their values.

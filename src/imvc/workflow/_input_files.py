@@ -14,6 +14,7 @@ from imvc.insight import ColumnSummary
 from imvc.io import (
     ColumnOptions,
     FittedPreparation,
+    KeptFiles,
     Preparation,
     ViewFiles,
     check_format,
@@ -87,10 +88,12 @@ class InputFiles:
     sheet: str | None = None
     guard: bool = False
 
-    def read(self) -> ViewFiles:
-        """Read, prepare and join the files."""
+    def read(self, kept: KeptFiles | None = None) -> ViewFiles:
+        """Read, prepare and join the files; of those that are `kept`, what changed."""
         check_files(self.all_paths())
         options = {f.name: getattr(self, f.name) for f in fields(self)}
+        if kept is not None:
+            options["read"] = kept
         return read_views(options.pop("paths"), **options)
 
     def _parts(self) -> list[list[_Path]]:

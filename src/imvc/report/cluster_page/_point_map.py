@@ -128,7 +128,7 @@ def _columns(
     columns = [
         _levels("Cluster", names, codes, rows),
         _levels("Number of views", numbers, count - 1, rows, "ordered"),
-        _numbers("Confidence", report.confidence.score.round(3), rows, (0, 1)),
+        numbers_column("Confidence", report.confidence.score.round(3), rows, (0, 1)),
     ]
     left_out, room = [], _METADATA_BYTES
     for name, values in report.metadata.items():
@@ -156,7 +156,7 @@ def metadata_column(
     if known.kind == "text":
         return None
     if known.kind in ("number", "date"):
-        column = _numbers(name, known.values, rows)
+        column = numbers_column(name, known.values, rows)
         return {**column, "dates": True} if known.kind == "date" else column
     levels, codes = known.levels, known.codes
     if len(levels) > _COLOURED:
@@ -192,8 +192,11 @@ def _levels(
     }
 
 
-def _numbers(
-    name: str, values: np.ndarray, rows: Any, ends: tuple[float, float] | None = None
+def numbers_column(
+    name: str,
+    values: np.ndarray,
+    rows: Any = slice(None),
+    ends: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """Six digits of every drawn number, and the range that the colours span.
 
