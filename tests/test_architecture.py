@@ -31,8 +31,11 @@ ROOMS = {
         *("io", "insight", "report", "methods", "datasets", "metrics", "views"),
         *("scale", "kernels"),
     },
+    "studio": {
+        *("workflow", "io", "methods", "insight", "views", "report", "metrics"),
+    },
     "cli": {"experiments", "report", "methods", "datasets", "metrics", "io"}
-    | {"insight", "workflow"},
+    | {"insight", "workflow", "studio"},
     "_files": set(),
     "_plain": set(),
     "_machine": set(),
@@ -43,6 +46,7 @@ ARROW_MODULES = {
     *("_arrow_columns", "_arrow_files", "_table_columns", "_text", "_wide"),
     *("_cells", "_classify", "_dates", "_encode", "_numbers", "_text_kinds"),
 }
+WEB_MODULES = {"_app", "_guard"}
 MODULES = sorted(ROOT.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 
@@ -108,6 +112,8 @@ def test_optional_packages_are_imported_inside_functions(path):
         known = known | {"typer"}  # `_main` says which extra to install
     if room(path) == "io" and path.stem in ARROW_MODULES:
         known = known | {"pyarrow"}  # `_read_file` says which extra to install
+    if room(path) == "studio" and path.stem in WEB_MODULES:
+        known = known | {"starlette"}  # `imvc.cli.studio` says which extra to install
     for name in imports(path, top_level_only=True):
         assert name.split(".")[0] in known, f"{name} is not a core dependency"
 

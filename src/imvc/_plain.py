@@ -1,13 +1,32 @@
-"""Results as plain text and plain JSON, and what JSON of others may hold."""
+"""Results and errors as plain text and JSON, and what JSON of others may hold."""
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Any, get_args, get_origin
 
-__all__ = ["aligned", "cut", "fits", "plain", "wrong_key"]
+from imvc._files import is_full
+
+__all__ = [
+    "aligned",
+    "cut",
+    "error_text",
+    "fits",
+    "is_wrong_input",
+    "plain",
+    "wrong_key",
+]
 
 _TEXT = 100  # characters of an id or a value
+_WRONG_INPUT = (
+    ValueError,
+    FileExistsError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
 
 
 def aligned(
@@ -77,3 +96,23 @@ def wrong_key(content: Mapping[str, Any], kinds: Mapping[str, Any]) -> str | Non
         if key not in content or not fits(content[key], kind):
             return key
     return None
+
+
+def error_text(error: BaseException) -> str:
+    """What an error says to a user, in one line."""
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{os.fspath(error.filename)}: {error.strerror}"
+    elif isinstance(error, OSError) and is_full(error):
+        text = f"the output cannot be written: {error.strerror}."
+    elif isinstance(error, MemoryError) and not text:
+        text = "out of memory; take fewer samples or a method that needs less."
+    elif isinstance(error, KeyError | AssertionError | IndexError):
+        text = f"{type(error).__name__}: {text} (imvc --debug shows where)"
+    return " ".join(text.split()) or type(error).__name__
+
+
+def is_wrong_input(error: BaseException) -> bool:
+    """Whether an error is about what the user gave, not about this program."""
+    # NumPy's LinAlgError is a ValueError, but no fault of the user's.
+    return isinstance(error, _WRONG_INPUT) and type(error).__name__ != "LinAlgError"

@@ -509,7 +509,9 @@ def test_a_signal_gives_its_code_and_leaves_nothing_half_written(study, number, 
     assert not Path("out").exists()
 
 
-def test_the_demo_ends_with_the_path_of_the_report(tmp_path, monkeypatch, capsys):
+def test_the_demo_ends_with_the_report_and_how_to_look_at_it(
+    tmp_path, monkeypatch, capsys
+):
     from imvc import workflow
 
     made = []
@@ -534,7 +536,8 @@ def test_the_demo_ends_with_the_path_of_the_report(tmp_path, monkeypatch, capsys
     assert made[0]["n_refits"] == 3
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].rstrip() == "warning: odd"
-    assert lines[-1] == str(Path("x") / "report.html")
+    assert lines[-2] == str(Path("x") / "report.html")
+    assert lines[-1] == f"Look at it in the browser: imvc studio {tmp_path}"
 
 
 def test_progress_in_a_terminal_has_a_bar_for_every_stage(study, capsys, monkeypatch):

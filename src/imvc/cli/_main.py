@@ -7,20 +7,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from imvc._files import is_full
+from imvc._plain import error_text, is_wrong_input
 from imvc.cli._wrap import hanging
 
 # 0: done; 1: a run failed; 2: wrong usage or input; 130: interrupted, or 128 and the
 # number of the signal that did it.
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
-_WRONG_INPUT = (
-    ValueError,
-    FileExistsError,
-    FileNotFoundError,
-    IsADirectoryError,
-    NotADirectoryError,
-    PermissionError,
-)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,19 +102,8 @@ def _explain(error: Exception) -> int:
         return _explain_usage(error)
     if isinstance(error.__cause__, KeyboardInterrupt):  # older versions of typer
         return INTERRUPTED
-    text = str(error)
-    if isinstance(error, OSError) and error.filename is not None:
-        text = f"{os.fspath(error.filename)}: {error.strerror}"
-    elif isinstance(error, OSError) and is_full(error):
-        text = f"the output cannot be written: {error.strerror}."
-    elif isinstance(error, MemoryError) and not text:
-        text = "out of memory; take fewer samples or a method that needs less."
-    elif isinstance(error, KeyError | AssertionError | IndexError):
-        text = f"{type(error).__name__}: {text} (imvc --debug shows where)"
-    _say(" ".join(text.split()) or type(error).__name__)
-    # NumPy's LinAlgError is a ValueError, but no fault of the user's.
-    wrong = isinstance(error, _WRONG_INPUT) and type(error).__name__ != "LinAlgError"
-    return USAGE if wrong else FAILED
+    _say(error_text(error))
+    return USAGE if is_wrong_input(error) else FAILED
 
 
 def _is_ours(error: Exception) -> bool:

@@ -1,5 +1,6 @@
 """``imvc demo``: handwritten digits, half of the samples incomplete."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,8 @@ def demo(
 
     Three methods side by side with their scores, since the digits are known here; then
     everything that imvc cluster writes, for AnchorBridge. The views are written as
-    CSV files too, to try other commands on. Ends with the path of the report.
+    CSV files too, to try other commands on. Ends with the path of the report, and how
+    to look at it all in the browser.
     """
     from imvc import workflow
 
@@ -40,3 +42,4 @@ def demo(
     print_table("", *found.cells())
     typer.echo("The same by hand: " + found.command)
     typer.echo(str(found.files["report.html"]))
+    typer.echo(f"Look at it in the browser: imvc studio {shlex.quote(str(output))}")
