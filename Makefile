@@ -10,6 +10,7 @@ demo: $(STAMP)
 	$(BIN)/imvc demo --output demo_output
 
 test: $(STAMP)
+	@sh .ci/browser.sh
 	$(BIN)/ruff check src tests benchmarks examples docs/*.py
 	$(BIN)/ruff format --check src tests benchmarks examples docs/*.py
 	$(BIN)/mypy

@@ -48,6 +48,7 @@ def seed(request):
 def rng(seed):
     return np.random.default_rng(seed)
 
+
 # One real browser for all pages.
 BROWSER_OPTIONS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run "
