@@ -129,6 +129,13 @@ def resident_memory(pid: int | str | None = "self") -> int:
     return 0
 
 
+def queue_seconds(pid: int) -> float:
+    """Seconds that a process was ready but had no core; 0 where nothing tells."""
+    with suppress(ValueError, IndexError):
+        return int(_read(Path(f"/proc/{pid}/schedstat")).split()[1]) / 1e9
+    return 0.0
+
+
 def descendants(pid: int) -> list[int]:
     """Processes that a process has started, and that those have; Linux only."""
     found = []

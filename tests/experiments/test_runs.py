@@ -1,5 +1,6 @@
 """Runs: what they record, under which limits, and that none is lost or done twice."""
 
+import itertools
 import os
 import signal
 import sqlite3
@@ -104,6 +105,20 @@ def test_a_run_over_its_time_is_stopped_and_recorded(tmp_path, home, write_suite
         assert {r.reason for r in store.records()} == {"longer than 0.3 s"}
     # Most of this is the start of a process, slow on a busy machine.
     assert time.monotonic() - start < 300
+
+
+def test_time_that_others_had_the_cores_for_does_not_count(
+    tmp_path, home, write_suite, monkeypatch
+):
+    """A run is not ended for being kept waiting, only for what it takes itself."""
+    plan = _few_runs("dummy_methods:Dummy", home, write_suite, "{ pause = 1 }", grid="")
+    waited = itertools.count()
+    monkeypatch.setattr(
+        "imvc.experiments._worker.queue_seconds", lambda pid: float(next(waited))
+    )
+    with RecordStore(tmp_path / "r.sqlite") as store:
+        run_plan(plan, store, data_home=home, time_limit=0.3, threads=1)
+        assert {r.status for r in store.records()} == {"ok"}
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")

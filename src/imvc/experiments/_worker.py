@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from imvc._machine import descendants, resident_memory
+from imvc._machine import descendants, queue_seconds, resident_memory
 from imvc.experiments._outsiders import Outsider
 from imvc.experiments._rival_process import ended
 from imvc.experiments._run_group import failure, run_group
@@ -39,7 +39,8 @@ _GB = 1e9
 class Limits:
     """What one run may take: seconds, and gigabytes of its process and what it starts.
 
-    A group of runs may take as much time as its runs together.
+    A group of runs may take as much time as its runs together. Time in which a run
+    was ready but other programs had the cores does not count, where the system tells.
     """
 
     seconds: float | None = None
@@ -142,10 +143,11 @@ class _Child:
         self.group: Group = ()
         self.ready = False
         self.usable = True
-        self.began = time.monotonic()
+        self._start_clock()
 
     def give(self, group: Group) -> None:
-        self.group, self.began = group, time.monotonic()
+        self.group = group
+        self._start_clock()
         with suppress(OSError):  # a child that is dead already is found by `look`
             self.pipe.send(group)
 
@@ -155,24 +157,39 @@ class _Child:
             while self.pipe.poll():
                 message = self.pipe.recv()
                 if message == "ready":
-                    self.ready, self.began = True, time.monotonic()
+                    self.ready = True
+                    self._start_clock()
                     continue
                 self.group = ()
                 return message
         except (EOFError, OSError):
             return self._end("failed", self._cause())
         seconds, gigabytes = self.limits.seconds, self.limits.gigabytes
-        passed = time.monotonic() - self.began
-        if self.ready and seconds and passed > seconds * len(self.group):
+        if self.ready and seconds and self._is_over(seconds * len(self.group)):
             runs = f" for each of {len(self.group)} runs" if len(self.group) > 1 else ""
             return self._end("timeout", f"longer than {seconds:g} s{runs}")
         if gigabytes and self._memory() > gigabytes * _GB:
             return self._end("memory", f"more than {gigabytes:g} GB of memory")
         return None
 
-    def _memory(self) -> int:
+    def _start_clock(self) -> None:
+        self.began = time.monotonic()
+        self.queued = {pid: queue_seconds(pid) for pid in self._processes()}
+
+    def _is_over(self, seconds: float) -> bool:
+        passed = time.monotonic() - self.began
+        if passed <= seconds:
+            return False
+        # A rival works in a process of its own, and the child waits for it.
+        waits = (queue_seconds(p) - self.queued.get(p, 0.0) for p in self._processes())
+        return passed - max(waits, default=0.0) > seconds
+
+    def _processes(self) -> list[int]:
         pid = self.process.pid or 0
-        return sum(resident_memory(one) for one in (pid, *descendants(pid)))
+        return [pid, *descendants(pid)]
+
+    def _memory(self) -> int:
+        return sum(map(resident_memory, self._processes()))
 
     def _end(self, status: str, reason: str) -> list[Record]:
         group, self.group, self.usable = self.group, (), False
