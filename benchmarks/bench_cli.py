@@ -1,12 +1,13 @@
 """Times of the program imvc, as a user waits for it.
 
-python benchmarks/bench_cli.py help       imvc --help and other short commands
+python benchmarks/bench_cli.py short      import imvc, imvc --help and other short ones
 python benchmarks/bench_cli.py cluster    imvc cluster on three CSV files, by stage
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from common import seconds, table
 from imvc.datasets import make_views
 
 SHORT = (("--help",), ("cluster", "--help"), ("--version",), ("methods",))
+ALONE = ("pass", "import imvc", "import imvc; imvc.RISE")
 
 
 def program(*arguments, **options):
@@ -29,13 +31,40 @@ def program(*arguments, **options):
     )
 
 
-def bench_help(repeats):
-    rows = []
-    for arguments in SHORT:
-        program(*arguments)  # warms the cache of files
-        best, _ = seconds(partial(program, *arguments), repeats)
-        rows.append([f"imvc {' '.join(arguments)}", f"{best:.2f} s"])
-    print(table(["command", f"best of {repeats}"], rows))
+def python(code):
+    """Run code in a process of its own."""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def cpu_seconds(function, repeats):
+    """Least user and system time of the processes that ``function`` waits for."""
+
+    def used():
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return spent.ru_utime + spent.ru_stime
+
+    best = np.inf
+    for _ in range(repeats):
+        start = used()
+        function()
+        best = min(best, used() - start)
+    return best
+
+
+def bench_short(repeats):
+    with tempfile.TemporaryDirectory() as folder:
+        files = write_views(folder, 200, (8, 12))
+        runs = {f"python -c '{code}'": partial(python, code) for code in ALONE}
+        runs |= {f"imvc {' '.join(a)}": partial(program, *a) for a in SHORT}
+        runs["imvc inspect, two files of 200 samples"] = partial(
+            program, "inspect", *files
+        )
+        rows = []
+        for name, run in runs.items():
+            run()  # warms the cache of files
+            wall, cpu = seconds(run, repeats)[0], cpu_seconds(run, repeats)
+            rows.append([f"`{name}`", f"{cpu:.2f}", f"{wall:.2f}"])
+    print(table(["command", "CPU, s", f"wall, s (least of {repeats})"], rows))
 
 
 def write_views(folder, n, dims):
@@ -77,15 +106,15 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("bench", choices=["help", "cluster"])
+    parser.add_argument("bench", choices=["short", "cluster"])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--samples", type=int, default=100_000)
     parser.add_argument("--columns", type=int, nargs="+", default=[16, 32, 16])
     parser.add_argument("--refits", type=int, nargs="+", default=[4])
     given = parser.parse_args()
     print(f"<!-- {os.cpu_count()} cores -->")
-    if given.bench == "help":
-        bench_help(given.repeats)
+    if given.bench == "short":
+        bench_short(given.repeats)
         return
     for refits in given.refits:
         bench_cluster(given.samples, tuple(given.columns), refits)

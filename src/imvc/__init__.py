@@ -1,10 +1,27 @@
-"""Clustering of samples described by several views when many views are missing."""
+"""Clustering of samples described by several views when many views are missing.
 
-from importlib import import_module
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+Start with an estimator and a list of tables, one per view; a row of NaN says that the
+sample has no such view:
 
-from imvc.methods._registry import METHODS as _METHODS
+>>> import imvc
+>>> data = imvc.datasets.make_views(60, (5, 6), 3, incomplete=0.3, random_state=0)
+>>> model = imvc.AnchorBridge(n_clusters=3, random_state=0)
+>>> labels = model.fit_predict(data.Xs, mask=data.mask)
+
+- before: `io.read_views` reads files and joins them by id, `inspect` tells what is
+  missing where, `estimate_cost` what a fit will take;
+- which method: `AnchorBridge` needs no tuning and finds the number of clusters,
+  `list_methods` has all names, `compare` runs several;
+- after: `explain`, `confidence`, `structure`, `associate`, `load_model`;
+- from files to a page: `workflow.cluster`, or ``imvc cluster`` in a terminal.
+
+``help(imvc.RISE)`` describes a method with its parameters, docs/tutorial.md a study.
+"""
+
+from typing import TYPE_CHECKING
+
+from imvc._lazy import lazy_names
+from imvc.methods._registry import METHODS
 
 if TYPE_CHECKING:
     from imvc import datasets as datasets
@@ -14,6 +31,7 @@ if TYPE_CHECKING:
     from imvc import report as report
     from imvc import testing as testing
     from imvc import workflow as workflow
+    from imvc._version import __version__ as __version__
     from imvc.insight import associate as associate
     from imvc.insight import confidence as confidence
     from imvc.insight import describe as describe
@@ -26,38 +44,16 @@ if TYPE_CHECKING:
     from imvc.views import IncompleteViews as IncompleteViews
     from imvc.views import as_views as as_views
     from imvc.workflow import compare as compare
-
-__version__ = version("imvc")
-
-_ROOMS = ("datasets", "experiments", "io", "metrics", "report", "testing", "workflow")
-_FROM = {
-    "IncompleteViews": "views",
-    "as_views": "views",
-    "associate": "insight",
-    "compare": "workflow",
-    "confidence": "insight",
-    "describe": "insight",
-    "estimate_cost": "methods",
-    "explain": "insight",
-    "get_method": "methods",
-    "inspect": "insight",
-    "list_methods": "methods",
-    "load_model": "methods",
-    "structure": "insight",
-    **{entry.class_name: "methods" for entry in _METHODS.values()},
-}
-__all__ = sorted([*_ROOMS, *_FROM])
-
-
-def __getattr__(name: str) -> Any:
-    """Load public names when they are asked for, so that ``imvc --help`` is quick."""
-    if name in _ROOMS:
-        return import_module(f"imvc.{name}")
-    if name in _FROM:
-        globals()[name] = getattr(import_module(f"imvc.{_FROM[name]}"), name)
-        return globals()[name]
-    raise AttributeError(f"module 'imvc' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+else:
+    __all__, __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "": "datasets experiments io metrics report testing workflow",
+            "_version": "__version__",
+            "insight": "associate confidence describe explain inspect structure",
+            "methods": "estimate_cost get_method list_methods load_model "
+            + " ".join(entry.class_name for entry in METHODS.values()),
+            "views": "IncompleteViews as_views",
+            "workflow": "compare",
+        },
+    )

@@ -25,6 +25,10 @@ from imvc.metrics import adjusted_rand
 __all__ = ["check_multiview_estimator", "multiview_checks"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def check_multiview_estimator(
     estimator: Any, *, skip: tuple[str, ...] = (), seed: int = 0
 ) -> None:

@@ -1,6 +1,7 @@
 """Declared parameters: constructor, constraints and documentation from one line."""
 
 import inspect
+from dataclasses import field
 from typing import Annotated, Literal
 
 import numpy as np
@@ -14,7 +15,6 @@ from imvc.methods._parameters import (
     PathLike,
     Seed,
     estimator,
-    positional,
 )
 
 
@@ -38,7 +38,7 @@ class Base(BaseEstimator):
         What was found.
     """
 
-    n_clusters: Count = positional()
+    n_clusters: Count = field(kw_only=False)
     n_init: Count = 20
     seed: Seed = None
 
@@ -78,6 +78,28 @@ def test_the_constructor_stores_what_it_is_given_untouched():
     assert clone(model).get_params() == model.get_params()
     with pytest.raises(TypeError, match="positional argument"):
         Method(3, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"n_clutsers": 3},
+            "^Method has no parameter 'n_clutsers'; did you mean 'n_clusters'[?]$",
+        ),
+        (
+            {"n_clusters": 3, "zzz": 1},
+            "^Method has no parameter 'zzz'; it has: n_clusters, weight, .*seed[.]$",
+        ),
+        (
+            {"weight": 2.0},
+            "^Method needs n_clusters, as in Method[(]n_clusters=3[)][.]$",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_told_the_right_one(given, message):
+    with pytest.raises(TypeError, match=message):
+        Method(**given)
 
 
 def test_own_parameters_come_before_inherited_ones_in_the_signature():

@@ -56,3 +56,7 @@ __all__ = [
     "random_mask",
     "value_dependent_mask",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

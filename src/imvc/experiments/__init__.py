@@ -71,3 +71,7 @@ __all__ = [
     "suite_path",
     "summarize",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -31,8 +31,7 @@ from imvc.experiments._suite import (
     SuiteError,
     canonical_json,
 )
-from imvc.methods import get_method
-from imvc.methods._registry import METHODS
+from imvc.methods._registry import METHODS, find_entry
 
 _MULTIPLE = re.compile(r"(\d*)c(\+\d+)?")
 _COMPARE = {"<": operator.lt, "<=": operator.le}
@@ -90,7 +89,7 @@ def load(
 def estimator_class(name: str) -> type:
     """The class behind a registry name or ``module:Class``."""
     if ":" not in name:
-        return get_method(name)
+        return find_entry(name).estimator
     module, _, attribute = name.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)

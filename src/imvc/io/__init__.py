@@ -51,7 +51,10 @@ __all__ = [
     "read_file",
     "read_metadata",
     "read_views",
-    "split_sheet",
     "take_rows",
     "write_labels",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,7 +6,6 @@ cover them, and every row gets weights on its nearest anchors.
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from imvc.kernels._distances import nearest_anchors
 from imvc.kernels._kmeans import (
@@ -69,6 +68,8 @@ def column_moments(X):
     """``(count, mean, sum of squared deviations)`` of the columns, in float64."""
     count = X.shape[0]
     if sp.issparse(X):
+        from sklearn.utils.sparsefuncs import mean_variance_axis  # slow to load
+
         mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
         return count, mean, variance * count
     mean = X.mean(axis=0, dtype=np.float64)

@@ -11,7 +11,6 @@ from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from imvc.kernels._distances import block_slices, row_slices, squared_distances
 
@@ -167,6 +166,8 @@ def kmeans_centers(
     centers : ndarray of shape (k, p), in the dtype of the rows
     n_iter : int
     """
+    from sklearn.utils import check_random_state  # slow to load
+
     rng = check_random_state(random_state)
     size = max(start_rows, 20 * k)
     sample = rows.draw(size, rng)

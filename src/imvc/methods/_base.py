@@ -10,12 +10,12 @@ import logging
 import sys
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager
+from dataclasses import field
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -30,8 +30,8 @@ from imvc.methods._parameters import (
     Seed,
     Verbosity,
     estimator,
-    positional,
 )
+from imvc.methods._sklearn import BaseEstimator, ClusterMixin
 from imvc.metrics import pattern_leakage
 from imvc.metrics._batch_labels import batch_codes, batch_leakage
 from imvc.scale import (
@@ -42,7 +42,7 @@ from imvc.scale import (
     fill_source,
     threaded_map,
 )
-from imvc.views import SAFE_SIZE, as_views, name_order
+from imvc.views import SAFE_SIZE, IncompleteViews, as_views, name_order
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +84,27 @@ def count_anchors(model, views):
     return count
 
 
+class Learnt:
+    """Types of what every `fit` sets; apart, for attributes are no parameters."""
+
+    labels_: np.ndarray
+    embedding_: np.ndarray
+    cluster_centers_: np.ndarray
+    inertia_: float
+    objective_: np.ndarray
+    n_iter_: int
+    converged_: bool
+    pattern_leakage_: float
+    batch_leakage_: float
+    n_features_in_: tuple[int, ...]
+    n_views_in_: int
+    view_names_: tuple[str, ...]
+    sample_ids_: np.ndarray | None
+    stage_seconds_: dict[str, float]
+
+
 @estimator
-class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
+class MultiViewClusterer(Learnt, ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of all methods; documents what several of them share.
 
     Parameters
@@ -133,7 +152,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         Seconds that each stage of the fit took.
     """
 
-    n_clusters: Count = positional()
+    n_clusters: Count = field(kw_only=False)
     n_init: Count = 20
     random_state: Seed = None
     verbose: Verbosity = 0
@@ -157,7 +176,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         normalize = getattr(self, "row_normalize", self._row_normalize)
         return unit_rows(Y) if normalize else Y
 
-    def fit(self, Xs, y=None, *, mask=None, batch=None):
+    def fit(
+        self, Xs: Any, y: Any = None, *, mask: Any = None, batch: Any = None
+    ) -> Self:
         """Cluster the samples.
 
         Parameters
@@ -182,7 +203,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
         views = as_views(Xs, mask, missing_values=KEPT[self.empty_cells])
         return self._fit(views, batch)
 
-    def fit_predict(self, Xs, y=None, *, mask=None, batch=None):
+    def fit_predict(
+        self, Xs: Any, y: Any = None, *, mask: Any = None, batch: Any = None
+    ) -> np.ndarray:
         """Cluster the samples and return their labels; parameters as in `fit`."""
         return self.fit(Xs, mask=mask, batch=batch).labels_
 
@@ -217,7 +240,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
     def _fill_cells(self, data):
         """Learn to fill empty cells, which sets ``_fill``; the data without such."""
 
-    def filled_views(self, Xs, *, mask=None):
+    def filled_views(self, Xs: Any, *, mask: Any = None) -> IncompleteViews:
         """Views in memory as this fitted model sees them, empty cells filled.
 
         Parameters
@@ -287,10 +310,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
             self.pattern_leakage_,
         )
         if not self.converged_:
+            most = self.get_params(deep=False)["max_iter"]
             warn_user(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} before "
-                f"it converged; raise max_iter (--set max_iter={5 * self.max_iter}) or "
-                f"tol.",
+                f"{type(self).__name__} stopped at max_iter={most} before it "
+                f"converged; raise max_iter (--set max_iter={5 * most}) or tol.",
                 ConvergenceWarning,
             )
         asked = getattr(self, "n_clusters_", self.n_clusters)
@@ -337,8 +360,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, metaclass=ABCMeta):
 class EmbeddingClusterer(MultiViewClusterer):
     """Base of the methods that embed all samples at once: then k-means."""
 
-    labels_: np.ndarray
     view_weights_: np.ndarray
+    max_iter: int  # of all that iterate, with a default of their own
+    tol: float
     _order_of_views_matters = True  # beyond rounding, to what `_embed` finds
 
     @property

@@ -1,22 +1,21 @@
 """The verbs of methods that place new samples: transform, predict, save, load."""
 
-from abc import ABCMeta, abstractmethod
-from typing import Any
+import os
+from abc import abstractmethod
+from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from imvc.methods._base import MultiViewClusterer
 from imvc.methods._model_schema import check_feature_names
 from imvc.methods.persistence import naming_model, read_model, write_model
 from imvc.scale import CellFill, SafeRange
 from imvc.views import ViewSchema
 
 
-class InductiveMixin(metaclass=ABCMeta):
+class InductiveMixin(MultiViewClusterer):
     """The verbs of methods whose embedding is a function of the sample alone."""
-
-    fit: Any
-    _range: SafeRange | None
-    _fill: CellFill | None
 
     @abstractmethod
     def _transform(self, Xs, mask):
@@ -37,7 +36,7 @@ class InductiveMixin(metaclass=ABCMeta):
         ``sizes`` are the `Sizes` of the attributes, to check arrays against.
         """
 
-    def transform(self, Xs, *, mask=None):
+    def transform(self, Xs: Any, *, mask: Any = None) -> np.ndarray:
         """Embed samples, new ones or those of the fit.
 
         Parameters
@@ -55,7 +54,7 @@ class InductiveMixin(metaclass=ABCMeta):
         check_is_fitted(self)
         return self._transform(Xs, mask)
 
-    def predict(self, Xs, *, mask=None):
+    def predict(self, Xs: Any, *, mask: Any = None) -> np.ndarray:
         """Nearest cluster of samples, new ones or those of the fit.
 
         Parameters
@@ -69,11 +68,13 @@ class InductiveMixin(metaclass=ABCMeta):
         check_is_fitted(self)
         return self._predict(Xs, mask)
 
-    def fit_transform(self, Xs, y=None, *, mask=None, batch=None):
+    def fit_transform(
+        self, Xs: Any, y: Any = None, *, mask: Any = None, batch: Any = None
+    ) -> np.ndarray:
         """Fit and return ``embedding_``; parameters as in `fit`."""
         return self.fit(Xs, mask=mask, batch=batch).embedding_
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file (arrays and JSON, no pickle), atomically.
 
         Parameters
@@ -92,7 +93,7 @@ class InductiveMixin(metaclass=ABCMeta):
         return arrays, values
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that `save` wrote.
 
         A file that is truncated, altered, of another class or from a newer version is

@@ -7,8 +7,7 @@
 
 From that come the signature of the constructor, which only stores, and scikit-learn's
 parameter constraints, which `fit` checks. What bases document of inherited parameters
-and of attributes joins the docstring. Nothing else of ours imports scikit-learn's
-private validation.
+and of attributes joins the docstring.
 """
 
 import inspect
@@ -16,12 +15,14 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
+from functools import wraps
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
     Annotated,
-    Any,
     Literal,
+    TypeVar,
     Union,
     dataclass_transform,
     get_args,
@@ -30,7 +31,8 @@ from typing import (
 )
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+
+from imvc.methods._sklearn import Interval, StrOptions
 
 Count = Annotated[int, Interval(Integral, 1, None, closed="left")]
 AtLeastTwo = Annotated[int, Interval(Integral, 2, None, closed="left")]
@@ -43,29 +45,54 @@ Verbosity = Annotated[int | bool, "verbose"]
 Callback = Callable[[int, float], object] | None
 MemorySize = Count | str | None
 PathLike = str | os.PathLike | None
+_Class = TypeVar("_Class", bound=type)
 
 # scikit-learn's words for types that mean more than one class.
 _CONSTRAINTS = {bool: "boolean", int: Integral, float: Real, NoneType: None}
 
 
-def positional(default: Any = MISSING) -> Any:
-    """A parameter that may be given without its name."""
-    return field(kw_only=False, default=default)
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def estimator(cls: _Class) -> _Class:
+    """Turn a class with declared parameters into a scikit-learn estimator.
+
+    ``field(kw_only=False)`` declares a parameter that may be given without its name.
+    """
+    _complete(dataclass(kw_only=True, eq=False, repr=False)(cls))
+    return cls
 
 
-@dataclass_transform(
-    eq_default=False, kw_only_default=True, field_specifiers=(field, positional)
-)
-def estimator(cls):
-    """Turn a class with declared parameters into a scikit-learn estimator."""
-    cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
+def _complete(cls):
+    """What `estimator` adds to a dataclass."""
     hints = {parameter.name: parameter.type for parameter in fields(cls)}
     cls._parameter_constraints = {name: _constraints(h) for name, h in hints.items()}
-    cls.__init__.__annotations__ = hints
+    cls.__init__.__annotations__ = {**hints, "return": None}
     cls.__init__.__signature__ = _readable_signature(cls)
+    cls.__init__ = _checked_names(cls.__init__)
     if cls.__doc__:
         cls.__doc__ = _documented(cls)
-    return cls
+
+
+def _checked_names(store):
+    """The constructor, with errors that name the class and the nearest parameter."""
+    _, *known = inspect.signature(store).parameters.values()
+    names = [parameter.name for parameter in known]
+    needed = [p.name for p in known if p.default is p.empty]
+
+    @wraps(store)
+    def __init__(self, *given, **named):
+        own = type(self).__name__
+        for name in named:
+            if name not in names:
+                near = get_close_matches(name, names, n=1)
+                all_names = f"it has: {', '.join(names)}."
+                hint = f"did you mean {near[0]!r}?" if near else all_names
+                raise TypeError(f"{own} has no parameter {name!r}; {hint}")
+        for name in needed[len(given) :]:
+            if name not in named:
+                raise TypeError(f"{own} needs {name}, as in {own}({name}=3).")
+        store(self, *given, **named)
+
+    return __init__
 
 
 def _readable_signature(cls):
@@ -80,7 +107,9 @@ def _readable_signature(cls):
         name: p.replace(annotation=types.get(name, p.empty))
         for name, p in parameters.items()
     }
-    return inspect.Signature([plain[name] for name in dict.fromkeys(order)])
+    return inspect.Signature(
+        [plain[name] for name in dict.fromkeys(order)], return_annotation=None
+    )
 
 
 def _constraints(hint):

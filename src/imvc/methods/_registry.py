@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 if TYPE_CHECKING:  # for type checkers; at run time a class is imported when touched
     from imvc.methods.bridge import AnchorBridge as AnchorBridge
@@ -21,6 +21,15 @@ if TYPE_CHECKING:  # for type checkers; at run time a class is imported when tou
     from imvc.methods.simvc_sa import SIMVCSA as SIMVCSA
     from imvc.methods.snf import SNF as SNF
     from imvc.methods.ueaf import UEAF as UEAF
+
+# Keys of METHODS, for type checkers as well.
+# fmt: off
+MethodName = Literal[
+    "bridge", "rise", "ueaf", "pimvc", "hcls-cgl", "gsrimc", "imvtsc-mvi", "daimc",
+    "opimc", "sfsr-imvc", "psimvc-pg", "imvc-cbg", "simvc-sa", "nemo", "snf",
+    "impute-kmeans",
+]
+# fmt: on
 
 
 @dataclass(frozen=True)
@@ -246,7 +255,7 @@ METHODS = {entry.name: entry for entry in (
 # fmt: on
 
 
-def list_methods() -> tuple[str, ...]:
+def list_methods() -> tuple[MethodName, ...]:
     """Names of all methods.
 
     Examples
@@ -255,10 +264,10 @@ def list_methods() -> tuple[str, ...]:
     >>> "rise" in list_methods()
     True
     """
-    return tuple(METHODS)
+    return cast(tuple[MethodName, ...], tuple(METHODS))
 
 
-def get_method(name: str) -> type:
+def get_method(name: MethodName) -> type[Any]:
     """The estimator class of a method.
 
     Parameters

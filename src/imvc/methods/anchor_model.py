@@ -12,6 +12,7 @@ files or on a cluster.
 
 import hashlib
 import json
+import os
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -150,7 +151,15 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
     def _place(self):
         """Block function of rows of Y and their mask -> ``(labels, inertia)``."""
 
-    def fit(self, Xs, y=None, *, mask=None, batch=None, client=None):
+    def fit(
+        self,
+        Xs: Any,
+        y: Any = None,
+        *,
+        mask: Any = None,
+        batch: Any = None,
+        client: Any = None,
+    ) -> Self:
         """Cluster the samples.
 
         Parameters
@@ -281,7 +290,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
             self._samples = replace(kept, stand_for=runner.n_samples)
         place_all(self, runner)
 
-    def update(self, Xs, *, mask=None):
+    def update(self, Xs: Any, *, mask: Any = None) -> Self:
         """Add samples to a fitted model: anchors stay, everything else is solved anew.
 
         The result is that of a fit on all samples, old ones first, with these anchors.
@@ -303,7 +312,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
 
         return update_model(self, Xs, mask)
 
-    def save(self, path, *, updatable=False):
+    def save(self, path: str | os.PathLike[str], *, updatable: bool = False) -> None:
         """Write the fitted model to one file (arrays and JSON, no pickle), atomically.
 
         Parameters

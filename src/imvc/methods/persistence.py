@@ -12,11 +12,13 @@ import hashlib
 import io
 import json
 import math
+import os
 import zipfile
 from contextlib import contextmanager
 from importlib.metadata import version
 from numbers import Integral, Real
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +26,9 @@ from imvc._files import atomic_write
 from imvc._plain import plain
 from imvc.methods._model_schema import OtherModel, check_attributes, check_header
 from imvc.methods._registry import METHODS
+
+if TYPE_CHECKING:
+    from imvc.methods._inductive import InductiveMixin
 
 __all__ = ["load_model", "naming_model", "read_model", "write_model"]
 
@@ -63,7 +68,7 @@ def write_model(model, path, state_arrays, state_values):
             archive.writestr(f"{name}.npy", data)
 
 
-def load_model(path):
+def load_model(path: str | os.PathLike[str]) -> "InductiveMixin":
     """Read a model file of whichever method wrote it.
 
     Parameters

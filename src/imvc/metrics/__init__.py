@@ -32,3 +32,7 @@ __all__ = [
     "purity",
     "score_all",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

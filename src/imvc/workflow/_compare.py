@@ -17,9 +17,9 @@ from sklearn.utils import check_random_state
 from imvc.insight import inspect
 from imvc.io import InputError, file_of, read_metadata
 from imvc.io._file_stamps import unchanged
-from imvc.methods import get_method, list_methods
+from imvc.methods import list_methods
 from imvc.methods._base import draw_seed
-from imvc.methods._registry import METHODS
+from imvc.methods._registry import METHODS, find_entry
 from imvc.metrics import pattern_leakage, score_all
 from imvc.views import IncompleteViews, as_views
 from imvc.workflow._comparison import Comparison, MethodComparison
@@ -202,7 +202,7 @@ def _labelled(method: Any) -> tuple[str, Any]:
     if isinstance(method, tuple) and len(method) == 2 and isinstance(method[0], str):
         return method[0], _labelled(method[1])[1]
     if isinstance(method, str):
-        get_method(method)
+        find_entry(method)
         return method, method
     if isinstance(method, type) or not hasattr(method, "get_params"):
         raise TypeError(
@@ -223,7 +223,7 @@ def _ready(label, method, n_clusters, options, random_state) -> Any:
                 f"n_clusters=None, but {label!r} is given by name; give n_clusters."
             )
         options = {"n_clusters": n_clusters, "random_state": random_state, **options}
-        estimator = get_method(method)(n_clusters=options["n_clusters"])
+        estimator = find_entry(method).estimator(n_clusters=options["n_clusters"])
     else:
         estimator = clone(method)
         if estimator.get_params(deep=False).get("random_state", 0) is None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from imvc.methods import Cost, check_fits, estimate_cost, get_method
-from imvc.methods._registry import METHODS
+from imvc.methods import Cost, check_fits, estimate_cost
+from imvc.methods._registry import METHODS, find_entry
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews
 from imvc.workflow._stages import Stages
@@ -28,7 +28,7 @@ def make_model(
     random_state: int | None,
 ) -> Any:
     """An estimator ready to fit; every mistake in the request raises here."""
-    estimator = get_method(method)
+    estimator = find_entry(method).estimator
     finders = methods_that("finds_number")
     if method not in finders and not isinstance(n_clusters, int):
         others = " or ".join(map(repr, finders))

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -125,7 +125,7 @@ class InputFiles:
     @classmethod
     def from_dict(
         cls, options: Mapping[str, Any], paths: Sequence[Path], guard: bool = False
-    ):
+    ) -> Self:
         """The inverse of `to_dict`, given `all_paths` and `guard` again."""
         given, rest = dict(options), list(paths)
         for name in ("metadata", "id_map"):

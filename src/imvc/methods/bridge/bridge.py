@@ -20,7 +20,7 @@ those included, is placed by one pass: features, graph rows, Y, cluster.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import count
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
@@ -29,7 +29,7 @@ import numpy as np
 
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.methods import anchor_model
-from imvc.methods._parameters import AtLeastTwo, Count, estimator, positional
+from imvc.methods._parameters import AtLeastTwo, Count, estimator
 from imvc.methods.bridge.components import (
     Components,
     Links,
@@ -172,7 +172,9 @@ class AnchorBridge(LearntMixin, anchor_model.AnchorClusterer):
     (2,)
     """
 
-    n_clusters: AtLeastTwo | _Several | None = positional(None)  # type: ignore[assignment]
+    n_clusters: AtLeastTwo | _Several | None = field(  # type: ignore[assignment]
+        kw_only=False, default=None
+    )
     partition: Literal["guarded", "unit"] = "guarded"
     mask_as_view: bool = False
     stability: bool = False

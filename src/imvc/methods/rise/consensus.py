@@ -1,7 +1,8 @@
 """What RISE does with its consensus: new samples, model files, many betas."""
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -19,6 +20,7 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
 
     # Of RISE, which this is mixed into.
     embedding_dim: Any
+    scale: Any
     _dim: Any
     _join_to: Any
     _solve: Any
@@ -42,7 +44,14 @@ class ConsensusMixin(Ablations, anchor_model.AnchorClusterer):
         )
         return embed, self._dim
 
-    def beta_path(self, Xs, betas, *, embedding_dims=None, mask=None):
+    def beta_path(
+        self,
+        Xs: Any,
+        betas: Sequence[float],
+        *,
+        embedding_dims: Sequence[int | None] | None = None,
+        mask: Any = None,
+    ) -> list[Self]:
         """Fit many settings of `beta` (and `embedding_dim`) for the price of one.
 
         Anchors, graphs and their statistics are computed once. Every model equals
