@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from imvc import experiments as experiments
     from imvc import io as io
     from imvc import metrics as metrics
+    from imvc import plot as plot
     from imvc import report as report
     from imvc import testing as testing
     from imvc import workflow as workflow
@@ -28,7 +29,16 @@ if TYPE_CHECKING:
 
 __version__ = version("imvc")
 
-_ROOMS = ("datasets", "experiments", "io", "metrics", "report", "testing", "workflow")
+_ROOMS = (
+    "datasets",
+    "experiments",
+    "io",
+    "metrics",
+    "plot",
+    "report",
+    "testing",
+    "workflow",
+)
 _FROM = {
     "IncompleteViews": "views",
     "as_views": "views",

@@ -1,6 +1,6 @@
 """The map of samples: which are drawn, where, and what they can be coloured by."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,13 +97,16 @@ def _plane(name: str, XY: np.ndarray) -> dict[str, Any]:
     return {"name": name, "x": XY[:, 0].tolist(), "y": XY[:, 1].tolist()}
 
 
-def pattern_levels(
-    mask: np.ndarray, view_names: Sequence[str]
-) -> tuple[list[str], np.ndarray]:
-    """The different sets of views, by name, and which of them each sample has."""
-    patterns, codes = np.unique(mask, axis=0, return_inverse=True)
-    names = [cut(name) for name in view_names]
-    return [", ".join(np.compress(p, names)) for p in patterns], codes.ravel()
+def cluster_column(
+    labels: np.ndarray, doubtful: Collection[int], rows: Any
+) -> dict[str, Any]:
+    """The clusters of the drawn rows; names tell which of them are doubtful."""
+    clusters, codes = np.unique(labels, return_inverse=True)
+    names = [
+        f"Cluster {c}{' (doubtful)' if c in doubtful else ''}"
+        for c in clusters.tolist()
+    ]
+    return level_column("Cluster", names, codes, rows)
 
 
 def metadata_column(

@@ -7,11 +7,11 @@ import numpy as np
 from imvc._plain import cut
 from imvc.insight._sample_map import (
     DRAWN,
+    cluster_column,
     drawn_samples,
     level_column,
     metadata_column,
     number_column,
-    pattern_levels,
     planes,
 )
 from imvc.report._jinja import script_json
@@ -29,14 +29,18 @@ def point_data(report: ClusterReport) -> dict[str, Any]:
     """
     rows = drawn_samples(report.labels, DRAWN)
     columns, left_out = _columns(report, rows)
-    levels, codes = pattern_levels(report.mask[rows], report.view_names)
+    patterns, codes = np.unique(report.mask[rows], axis=0, return_inverse=True)
+    names = [cut(name) for name in report.view_names]
     return {
         "total": report.n_samples,
         "ids": [cut(value) for value in report.sample_ids[rows]],
         "planes": planes(report.embedding[rows]),
         "columns": columns,
         "left_out": left_out,
-        "views": {"levels": levels, "codes": codes.tolist()},
+        "views": {
+            "levels": [", ".join(np.compress(p, names)) for p in patterns],
+            "codes": codes.ravel().tolist(),
+        },
         "low": np.flatnonzero(report.confidence.low[rows]).tolist(),
     }
 
@@ -45,13 +49,10 @@ def _columns(
     report: ClusterReport, rows: np.ndarray
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Columns to colour by, and the names of those that are not offered, and why."""
-    labels, codes = np.unique(report.labels, return_inverse=True)
     count = report.mask.sum(axis=1)
     numbers = ["1 view", *(f"{k} views" for k in range(2, report.mask.shape[1] + 1))]
-    doubt = {c: " (doubtful)" for c in report.doubtful}
-    names = [f"Cluster {c}{doubt.get(c, '')}" for c in labels.tolist()]
     columns = [
-        level_column("Cluster", names, codes, rows),
+        cluster_column(report.labels, report.doubtful, rows),
         level_column("Number of views", numbers, count - 1, rows, "ordered"),
         number_column("Confidence", report.confidence.score.round(3), rows, (0, 1)),
     ]
