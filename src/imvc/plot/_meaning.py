@@ -9,7 +9,6 @@ import numpy as np
 from imvc._plain import cut
 from imvc.insight import Associations, ColumnAssociation, Survival
 from imvc.insight._drawn import drawn_levels, level_places
-from imvc.insight._sample_map import cluster_looks
 from imvc.insight._sentences import p_text, short_number
 from imvc.insight._survival import ALPHA
 from imvc.plot._look import (
@@ -23,10 +22,12 @@ from imvc.plot._look import (
     only_axis,
     plain_rows,
 )
-from imvc.plot._taken import part
+from imvc.plot._taken import looks_of, part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Looks = dict[int, tuple[int, int]]
 
 _NAME = 32  # characters of a column's name
 _BANDS = 4  # clusters up to which confidence bands are drawn
@@ -86,8 +87,10 @@ def associations(
     chosen = tested[names.index(column)]
     panel = axes_or_new(ax, 4.8, 1.3 + 0.26 * len(chosen.clusters))
     look = look_of(panel)
-    draw = _shares if chosen.kind == "category" else _quantiles
-    draw(panel, look, chosen)
+    if chosen.kind == "category":
+        _shares(panel, look, chosen)
+    else:
+        _quantiles(panel, look, chosen, looks_of(result, chosen.clusters))
     plain_rows(panel, ["all", *(str(cluster) for cluster in chosen.clusters)])
     panel.set_ylabel("cluster")
     only_axis(panel, "bottom")
@@ -140,9 +143,8 @@ def _shares(ax: Any, look: Look, column: ColumnAssociation) -> None:
     legend(ax, look, "above", ncols=min(4, len(levels)), handlelength=1)
 
 
-def _quantiles(ax: Any, look: Look, column: ColumnAssociation) -> None:
+def _quantiles(ax: Any, look: Look, column: ColumnAssociation, looks: Looks) -> None:
     """A box per cluster: 5, 25, 50, 75 and 95 %."""
-    looks = cluster_looks(np.array(column.clusters))
     colours = [look.muted, *(look.clusters[looks[c][0]] for c in column.clusters)]
     rows = [column.quantiles[-1], *column.quantiles[:-1]]
     for i, (colour, (a, b, middle, c, d)) in enumerate(zip(colours, rows)):
@@ -195,7 +197,7 @@ def survival(result: Any, *, ax: Axes | None = None) -> Axes:
     curves = found.curves
     panel = axes_or_new(ax, 5.6, 3.1 + 0.17 * len(curves))
     look = look_of(panel)
-    looks = cluster_looks(np.array([curve.cluster for curve in curves]))
+    looks = looks_of(result, [curve.cluster for curve in curves])
     for curve in curves:
         colour, shape = look.clusters[looks[curve.cluster][0]], looks[curve.cluster][1]
         times = [*curve.times, curve.last]
@@ -218,21 +220,20 @@ def survival(result: Any, *, ax: Axes | None = None) -> Axes:
     return panel
 
 
-def _at_risk(
-    ax: Any, look: Look, found: Survival, looks: dict[int, tuple[int, int]]
-) -> None:
+def _at_risk(ax: Any, look: Look, found: Survival, looks: Looks) -> None:
     """Samples still observed at the marks, a line per cluster, below the axes."""
     size = 0.83 * ax.xaxis.label.get_fontsize()
     where: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "fontsize": size}
     where |= {"textcoords": "offset points", "va": "center", "color": look.ink}
-    start = -4.2 * size
+    start, wide = -4.2 * size, max(len(str(curve.cluster)) for curve in found.curves)
+    beside = -(3.7 + 0.7 * wide) * size
     ax.annotate("samples at risk", (0, 0), (0, start), ha="left", **where)
     for i, curve in enumerate(found.curves):
         y = start - 1.4 * size * (i + 1)
         colour, shape = looks[curve.cluster]
         ax.annotate(str(curve.cluster), (0, 0), (-2.8 * size, y), ha="right", **where)
         sign = {"marker": MARKERS[shape], "color": look.clusters[colour]}
-        _sign(ax, -4.4 * size, y, **sign)
+        _sign(ax, beside, y, **sign)
         for mark, n in zip(found.marks, curve.at_risk):
             ax.annotate(str(n), (mark, 0), (0, y), ha="center", **where)
 

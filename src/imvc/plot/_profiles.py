@@ -54,7 +54,8 @@ def profiles(result: Any, *, ax: Axes | None = None) -> Axes:
     labels = [cluster.label for cluster in found.clusters]
     means = np.array([profile.means for profile in found.profiles])
     n, k = means.shape
-    panel = axes_or_new(ax, 2.6 + 0.42 * max(k, 4), 0.9 + 0.2 * n)
+    wide = 0.42 if k <= _NUMBERED else 0.25
+    panel = axes_or_new(ax, 2.6 + wide * max(k, 4), 0.9 + 0.2 * n)
     look = look_of(panel)
     _cells(panel, look, means)
     features = [cut(profile.feature, _FEATURE) for profile in found.profiles]

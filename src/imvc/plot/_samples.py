@@ -103,13 +103,10 @@ shape (n_samples,), default="cluster"
     known = colour if isinstance(colour, Confidence) else None
     known = result.confidence if known is None and is_run(result) else known
     low = np.zeros(len(rows), bool) if known is None else np.asarray(known.low)[rows]
-    many, ratio = _entries(column), XY[:, 1].max() / max(1, XY[:, 0].max())
-    longest = max([12, *(min(len(name), _LEVEL) for name, _ in many)])
-    high = max(_MAP * min(max(ratio, 0.5), 1.1), 0.19 * min(len(many) + 1, _ROWS + 1))
-    panel = axes_or_new(ax, _MAP + 0.8 + 0.08 * longest, high + 0.3, "compressed")
+    panel = axes_or_new(ax, *_size(column, XY), layout="compressed")
     draw = _numbers if column["kind"] == "number" else _levels
     draw(panel, look_of(panel), column, XY, low)
-    margin = 0.03 * XY.max()
+    margin = 0.03 * max(1, XY.max())
     panel.set_xlim(-margin, XY[:, 0].max() + margin)
     panel.set_ylim(XY[:, 1].max() + margin, -margin)  # downwards, as on the page
     panel.set_aspect("equal")
@@ -129,9 +126,10 @@ def _column(
     name, known = "Value", result.confidence if is_run(result) else None
     if isinstance(colour, str):
         if colour == "cluster":
-            stability = getattr(model, "cluster_stability_", None)
-            stability = result.cluster_stability if is_run(result) else stability
-            return cluster_column(labels, doubtful_clusters(stability), rows)
+            known = getattr(model, "cluster_stability_", None)
+            if known is not None and len(known) != len(np.unique(labels)):
+                known = None  # views apart have clusters that were not compared
+            return cluster_column(labels, doubtful_clusters(known), rows)
         if colour == "pattern" and hasattr(getattr(result, "views", None), "mask"):
             return _pattern_column(result.views, rows)
         if colour != "confidence" or known is None:
@@ -190,6 +188,20 @@ def _check_length(values: np.ndarray, labels: np.ndarray) -> None:
         )
 
 
+def _size(column: dict[str, Any], XY: np.ndarray) -> tuple[float, float]:
+    """Inches of a figure that holds the map and its legend."""
+    names = [name for name, _ in _entries(column)]
+    columns = _legend_columns(len(names) + 1)
+    longest = max([12, *(min(len(name), _LEVEL) for name in names)])
+    ratio = XY[:, 1].max() / max(1, XY[:, 0].max())
+    high = max(_MAP * min(max(ratio, 0.5), 1.1), 0.19 * len(names) / columns)
+    return _MAP + 0.3 + columns * (0.5 + 0.08 * longest), high + 0.3
+
+
+def _legend_columns(n: int) -> int:
+    return 1 + (n - 1) // _ROWS
+
+
 def _entries(column: dict[str, Any]) -> list[tuple[str, int]]:
     """Names in the legend, and how many of all samples each stands for."""
     if column["kind"] == "number":
@@ -234,8 +246,7 @@ def _numbers(
     from matplotlib.colors import Normalize
 
     values = np.array([np.nan if x is None else x for x in column["values"]])
-    shades = ramp_map(look)
-    shades.set_bad(look.muted)
+    shades = ramp_map(look).with_extremes(bad=look.muted)
     mapping = ScalarMappable(Normalize(column["low"], column["high"], True), shades)
     colours = mapping.to_rgba(np.ma.masked_invalid(values))
     fills = np.where(low[:, None], 0.0, colours)
@@ -262,5 +273,5 @@ def _legend(ax: Any, look: Look, keys: list[Any], low: np.ndarray, where: str) -
         hollow.set_label("hollow: uncertain")
         keys = [*keys, hollow]
     if keys:
-        columns = 1 + (len(keys) - 1) // _ROWS
+        columns = _legend_columns(len(keys))
         legend(ax, look, where, handles=keys, ncols=columns, handletextpad=0.2)

@@ -1,8 +1,11 @@
 """What users hold, and the part of it that a plot draws."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from imvc.insight._sample_map import COLOURS, SHAPES, cluster_looks
 
 _RUN = ("model", "views", "inspection", "confidence", "explanation", "associations")
 _MISSING = {
@@ -42,6 +45,13 @@ def fitted(given: Any) -> Any:
         name = getattr(model, "__name__", type(model).__name__)
         raise ValueError(f"the {name} is not fitted; call its fit before.")
     raise wrong(given, "ClusterRun", "fitted estimator")
+
+
+def looks_of(given: Any, clusters: Iterable[int]) -> dict[int, tuple[int, int]]:
+    """Colour and shape of clusters, as on the page, also where some are not known."""
+    if is_run(given):
+        return cluster_looks(given.labels)
+    return {c: (c % COLOURS, c // COLOURS % SHAPES) for c in clusters}
 
 
 def labels_and_ids(given: Any, name: str) -> tuple[np.ndarray, np.ndarray | None]:
