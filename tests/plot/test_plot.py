@@ -1,8 +1,10 @@
 """Plots draw the numbers of their results, in the page's colours, on any ground."""
 
 import re
+import runpy
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from imvc.report.cluster_page._meaning import heatmap
 from imvc.report.cluster_page._point_map import point_data
 from imvc.workflow import cluster
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 NAMES = ("genes", "proteins", "images")
 N = 150
 
@@ -563,3 +566,17 @@ def test_clusterings_of_other_samples_are_refused():
         plot.flow([0, 1], [0, 1], "ab")
     with pytest.raises(TypeError, match="labels_b is of type str, shape"):
         plot.flow([0, 1], "ab")
+
+
+# ---- the page about plots
+
+
+def test_the_code_of_the_page_runs_and_its_pictures_are_there_and_small():
+    made = runpy.run_path(str(DOCS / "make_plots.py"))["pictures"]()
+    found = {target for target, figure in made if figure.axes}
+    assert found == {f"figures/{path.name}" for path in DOCS.glob("figures/plots-*")}
+    page = (DOCS / "plots.md").read_text()
+    for name in plot.__all__:
+        assert f"imvc.plot.{name}(" in page
+    for target in found:
+        assert (DOCS / target).stat().st_size < 100 * 1024

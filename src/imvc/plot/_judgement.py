@@ -176,7 +176,7 @@ def view_agreement(result: Any, *, ax: Axes | None = None) -> Axes:
     plain_rows(panel, names)
     panel.set_xlim(0, 1.08)
     panel.set_xticks(np.linspace(0, 1, 6))
-    panel.set_xlabel("agreement of the view alone with the clusters")
+    panel.set_xlabel("agreement with the clusters")
     only_axis(panel, "bottom")
     return panel
 
