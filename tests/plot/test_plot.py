@@ -360,6 +360,11 @@ def test_colours_that_are_none_are_told(colour, message, run):
         plot.samples(run, colour)
 
 
+def test_only_colours_that_a_run_has_are_offered(run):
+    with pytest.raises(ValueError, match="choose one of 'cluster', 'pattern', 'age'"):
+        plot.samples(replace(run, confidence=None), "confidence")
+
+
 def test_an_estimator_does_not_know_patterns(run):
     with pytest.raises(ValueError, match="'pattern' is not known of a fitted AnchorB"):
         plot.samples(run.model, "pattern")

@@ -127,7 +127,10 @@ def _matched(
     absent = [key for key in ids_a.tolist() if key not in place]
     if absent or len(place) < len(b):
         told = f"{absent[0]!r} is not in labels_b" if absent else "some ids come twice"
-        raise ValueError(f"samples cannot be matched by their ids: {told}.")
+        raise ValueError(
+            f"samples cannot be matched by their ids: {told}; give both the same ids, "
+            "or pass plain arrays in the same order."
+        )
     return a, b[[place[key] for key in ids_a.tolist()]]
 
 

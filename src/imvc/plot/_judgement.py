@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -36,6 +36,12 @@ _WORDS = 15  # characters of a line beside a level
 _DOTS = 60  # numbers of clusters up to which each has a dot
 
 
+@overload
+def stability_curve(
+    result: Any, *, ax: Sequence[Axes] | None = None
+) -> Sequence[Axes]: ...
+@overload
+def stability_curve(result: Any, *, ax: Axes) -> Axes: ...
 def stability_curve(
     result: Any, *, ax: Axes | Sequence[Axes] | None = None
 ) -> Axes | Sequence[Axes]:

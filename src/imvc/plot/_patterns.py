@@ -40,7 +40,7 @@ def patterns(result: Any, *, ax: Axes | None = None) -> Axes:
     >>> data = make_views(200, (5, 4), 3, incomplete=0.5, random_state=0)
     >>> ax = imvc.plot.patterns(imvc.inspect(data.Xs, mask=data.mask))
     >>> [int(bar.get_height()) for bar in ax.containers[0]]
-    [100, 50, 50]
+    [100, 55, 45]
     """
     found: Inspection = part(result, "inspection", Inspection)
     shown, rest = found.patterns[:PATTERNS], found.patterns[PATTERNS:]

@@ -79,8 +79,8 @@ shape (n_samples,), default="cluster"
     --------
     >>> import imvc
     >>> from imvc.datasets import make_views
-    >>> data = make_views(90, (5, 4), 3, incomplete=0.5, random_state=0)
-    >>> model = imvc.AnchorBridge(3, random_state=0).fit(data.Xs, mask=data.mask)
+    >>> data = make_views(90, (5, 4), 3, separation=8, random_state=0)
+    >>> model = imvc.AnchorBridge(3, random_state=0).fit(data.Xs)
     >>> ax = imvc.plot.samples(model)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['Cluster 0 (30)', 'Cluster 1 (30)', 'Cluster 2 (30)']
@@ -173,7 +173,9 @@ def _metadata(result: Any, name: str) -> Any:
             f"colour={name!r} is not known of a fitted {type(result).__name__}; pass "
             "an array, what imvc.confidence gives, or a ClusterRun."
         )
-    names = ["cluster", "confidence", "pattern", *metadata]
+    pattern = ["pattern"] if hasattr(result.views, "mask") else []
+    known = [] if result.confidence is None else ["confidence"]
+    names = ["cluster", *known, *pattern, *metadata]
     raise ValueError(
         f"colour={name!r} is nothing that the ClusterRun has; choose one of "
         f"{', '.join(map(repr, names))}, or pass an array."
