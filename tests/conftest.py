@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import settings
 settings.register_profile("imvc", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "imvc"))
 
+os.environ.setdefault("MPLBACKEND", "Agg")  # no windows
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -24,6 +26,14 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "shared" in item.keywords:
             item.add_marker(absent)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Close what a test has drawn: figures stay open until they are closed."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ ROOMS = {
     "report": {"insight", "views"},
     "report/suite_page": {"experiments", "report"},
     "report/leaderboard_page": {"experiments", "report", "datasets"},
+    "plot": {"insight", "metrics"},
     "workflow": {
         *("io", "insight", "report", "methods", "datasets", "metrics", "views"),
         *("scale", "kernels"),

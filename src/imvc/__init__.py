@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from imvc import experiments as experiments
     from imvc import io as io
     from imvc import metrics as metrics
+    from imvc import plot as plot
     from imvc import report as report
     from imvc import testing as testing
     from imvc import workflow as workflow
@@ -48,7 +49,7 @@ else:
     __all__, __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "": "datasets experiments io metrics report testing workflow",
+            "": "datasets experiments io metrics plot report testing workflow",
             "_version": "__version__",
             "insight": "associate confidence describe explain inspect structure",
             "methods": "estimate_cost get_method list_methods load_model "

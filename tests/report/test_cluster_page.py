@@ -19,7 +19,7 @@ from cluster_reports import (
     judged_report,
 )
 
-from imvc.insight import ColumnSummary, Structure
+from imvc.insight import ColumnSummary, Structure, _sample_map
 from imvc.report import cluster_page, write_cluster_page
 from imvc.report._inline_svg import line_plot, ticks
 from imvc.report._jinja import TEMPLATES
@@ -402,7 +402,7 @@ def test_metadata_that_does_not_fit_is_named(monkeypatch):
 
 
 def test_a_large_clustering_draws_a_part_and_says_so(monkeypatch):
-    monkeypatch.setattr(_point_map, "_DRAWN", 40)
+    monkeypatch.setattr(_point_map, "DRAWN", 40)
     page = cluster_page(cluster_report())
     assert len(points_of(page)["ids"]) == 40
     assert "The map shows 40 of the 60 samples" in page
@@ -435,7 +435,7 @@ def test_samples_of_one_cluster_are_neighbours_on_the_map():
 
 
 def test_samples_beside_the_landmarks_lie_in_their_cluster(monkeypatch):
-    monkeypatch.setattr(_point_map, "_LANDMARKS", 100)
+    monkeypatch.setattr(_sample_map, "_LANDMARKS", 100)
     report = cluster_report(300, 5)
     near = nearest_labels(planes(report.embedding)[0], report.labels)
     assert np.mean(near == report.labels) > 0.95
@@ -525,7 +525,7 @@ def test_dates_are_a_scale_of_days():
 
 
 def test_the_kind_of_a_column_is_that_of_all_samples(monkeypatch):
-    monkeypatch.setattr(_point_map, "_DRAWN", 20)
+    monkeypatch.setattr(_point_map, "DRAWN", 20)
     # Of the drawn samples alone there would be few different numbers.
     values = np.where(np.arange(60) < 40, np.arange(60) // 20, np.arange(60))
     page = cluster_page(cluster_report(metadata={"count": values}))
@@ -598,7 +598,7 @@ def test_texts_stand_out_from_their_ground(theme, ink, paper):
 
 
 def test_columns_of_some_samples_keep_their_values_and_count_all(monkeypatch):
-    monkeypatch.setattr(_point_map, "_DRAWN", 20)
+    monkeypatch.setattr(_point_map, "DRAWN", 20)
     level = np.array([f"{i % 55:02d}x" for i in range(238)] + [None] * 2, dtype=object)
     report = cluster_report(n=240, metadata={"level": level})
     data = _point_map.point_data(report)

@@ -11,11 +11,11 @@ pytest.importorskip("jinja2")
 from cluster_reports import cluster_report
 
 from imvc.insight import FeatureProfile, associate
+from imvc.insight._drawn import drawn_levels
 from imvc.report import cluster_page
 from imvc.report._jinja import TEMPLATES
 from imvc.report.cluster_page import _meaning, _meaning_svg
 from imvc.report.cluster_page._meaning_svg import (
-    drawn_levels,
     share_bars,
     survival_plot,
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from imvc.insight._view_columns import GroupMoments
 
+DEEPEST = 2.0  # standard deviations drawn in the deepest colour
 _ROWS = 30
 
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from imvc.insight._inspect import Inspection
 
 
-_PATTERNS = 20  # columns of the picture
-_NAME = 22  # characters of a name beside its dots
+PATTERNS = 20  # columns of the picture
+NAME = 22  # characters of a name beside its dots
 _COLUMN, _ROW = 30, 24  # pixels per pattern and per view
 _BARS = 130  # height of the tallest bar
 _SIZES = 110  # width of the longest bar of a view
@@ -46,8 +46,8 @@ def upset_svg(found: Inspection) -> str:
     A whole SVG document without external references. Colours follow the reader's light
     or dark setting; every mark has a title that a pointer shows.
     """
-    shown = found.patterns[:_PATTERNS]
-    rest = found.patterns[_PATTERNS:]
+    shown = found.patterns[:PATTERNS]
+    rest = found.patterns[PATTERNS:]
     left = _START + _SIZES + _NAMES
     width = left + max(_COLUMN * len(shown), 120) + _EDGE
     top = 52 + _BARS
@@ -103,9 +103,8 @@ def _view_rows(found: Inspection, top: int, width: int) -> list[str]:
             f"{_escaped(view.name)}: {view.n_observed} of {found.n_samples} samples"
             f"</title></rect>",
             f'<text class="quiet" x="{end - length - 5:.1f}" y="{y + 16}" '
-            f'text-anchor="end" font-size="10">{_short(view.n_observed)}</text>',
-            f'<text x="{end + 8}" y="{y + 16}">'
-            f"{_escaped(cut(view.name, _NAME))}</text>",
+            f'text-anchor="end" font-size="10">{short_count(view.n_observed)}</text>',
+            f'<text x="{end + 8}" y="{y + 16}">{_escaped(cut(view.name, NAME))}</text>',
         ]
     return marks
 
@@ -123,7 +122,7 @@ def _pattern_column(found: Inspection, pattern, x: int, top: int) -> list[str]:
         f'width="{_COLUMN - 10}" height="{height:.1f}"><title>{label}: {pattern.count} '
         f"samples</title></rect>",
         f'<text x="{middle}" y="{top - 12 - height:.1f}" text-anchor="middle" '
-        f'font-size="10">{_short(pattern.count)}</text>',
+        f'font-size="10">{short_count(pattern.count)}</text>',
         *(
             f'<circle class="{"on" if v in inside else "off"}" cx="{middle}" '
             f'cy="{y}" r="6"/>'
@@ -138,7 +137,7 @@ def _pattern_column(found: Inspection, pattern, x: int, top: int) -> list[str]:
     return marks
 
 
-def _short(count: int) -> str:
+def short_count(count: int) -> str:
     """A count in at most five characters."""
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if count >= limit:

@@ -10,9 +10,9 @@ import numpy as np
 from imvc._plain import cut, plain
 from imvc.insight._column_kinds import read_column
 from imvc.insight._describe import OTHERS, SELECTED
+from imvc.insight._sample_map import metadata_column, number_column
 from imvc.methods._registry import METHODS
 from imvc.report.cluster_page._cluster_report import doubtful_clusters
-from imvc.report.cluster_page._point_map import metadata_column, numbers_column
 from imvc.report.cluster_page._selection_svg import survival_picture
 from imvc.workflow import LabelEdits, SavedRun, command_line, margin_drift
 from imvc.workflow._label_edits import checked_rows
@@ -159,7 +159,7 @@ class OpenRun:
                 raise ValueError(f"kind={kind!r}: this run says nothing of it.")
             values = run.columns[kind].astype(float)
             if kind != "n_views":
-                column = numbers_column(kind.capitalize(), values, ends=(0, 1))
+                column = number_column(kind.capitalize(), values, ends=(0, 1))
                 return _numbers(column)
             numbers, codes = np.unique(values.astype(int), return_inverse=True)
             texts = [f"{n} table{'' if n == 1 else 's'}" for n in numbers.tolist()]
@@ -191,7 +191,7 @@ class OpenRun:
     def _feature(self, view: str, name: str) -> dict[str, Any]:
         values = self.run.feature(view, name)
         own = next(v for v in self.run.data.preparation.views if v.name == view)
-        column = numbers_column(name, values)
+        column = number_column(name, values)
         codes = [own.codes[j] for j in own.owner]
         is_date = bool(codes) and codes[own.features.index(name)].kind == "date"
         found = _numbers({**column, "dates": is_date})

@@ -15,11 +15,11 @@ from imvc.insight import (
     Inspection,
     Structure,
 )
+from imvc.insight._drawn import doubtful_clusters
 from imvc.io import FittedPreparation
 from imvc.methods import Cost
 from imvc.methods._registry import METHODS
 from imvc.report import ClusterReport
-from imvc.report.cluster_page._cluster_report import doubtful_clusters
 from imvc.report.cluster_page._cluster_words import number_in_words
 from imvc.scale import BlockSource
 from imvc.views import IncompleteViews

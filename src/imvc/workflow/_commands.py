@@ -12,7 +12,6 @@ from pprint import pformat
 from typing import Any
 
 from imvc.io import ColumnOptions, Preparation, file_of
-from imvc.methods import get_method
 from imvc.methods._registry import METHODS
 from imvc.workflow._input_files import BlockFiles, InputFiles
 from imvc.workflow._run_json import RunRecord
@@ -318,7 +317,9 @@ def _describing(asked: Mapping[str, Any]) -> list[str]:
 def _parameters(request: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters that differ from the defaults of the method."""
     method = request.get("method") or "bridge"
-    known = get_method(method)(n_clusters=2).get_params() if method in METHODS else {}
+    known = {}
+    if method in METHODS:
+        known = METHODS[method].estimator(n_clusters=2).get_params()
     own = {"verbose", "work_dir", "memory_budget", "empty_cells"}
     left_out = own if "out_of_core" in request else set()
     return {

@@ -14,10 +14,10 @@ import numpy as np
 
 from imvc._files import atomic_write
 from imvc.insight import Description, describe
+from imvc.insight._sample_map import planes
 from imvc.io import FittedPreparation, InputError, file_of
 from imvc.io._errors import need
 from imvc.methods import load_model
-from imvc.report.cluster_page._point_map import planes
 from imvc.views import IncompleteViews
 from imvc.workflow._batch_effects import BatchEffects
 from imvc.workflow._cluster import in_units, not_features

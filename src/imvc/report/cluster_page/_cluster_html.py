@@ -15,6 +15,8 @@ from imvc._files import atomic_write
 from imvc._plain import cut
 from imvc.insight import FeatureEffect
 from imvc.insight._column_kinds import day_text
+from imvc.insight._drawn import confidence_counts, number_curves
+from imvc.insight._sample_map import cluster_looks
 from imvc.report._inline_svg import histogram, line_plot
 from imvc.report._jinja import (
     TEMPLATES,
@@ -22,10 +24,8 @@ from imvc.report._jinja import (
     script_json,
     template_environment,
 )
-from imvc.report.cluster_page._cluster_report import DOUBTFUL, ClusterReport
+from imvc.report.cluster_page._cluster_report import ClusterReport
 from imvc.report.cluster_page._cluster_words import (
-    CLEAR,
-    FLAT,
     count,
     percent,
     sentence,
@@ -36,14 +36,8 @@ from imvc.report.cluster_page._meaning import heatmap, meaning, p_value
 from imvc.report.cluster_page._point_map import point_data
 
 _LOWEST = 20  # least certain samples that are listed
-_BINS = 20
 _COLUMN_ROWS = 500  # columns whose reading is listed
 _FEATURE_ROWS = 3_000  # of all tables of features together
-_COLOURS, _SHAPES = 8, 6
-# Heights that are named in the curves over numbers of clusters.
-_BACK = {DOUBTFUL: "above: every cluster comes back"}
-_VALLEYS = {CLEAR: "below: clusters set apart", FLAT: "above: no valleys"}
-_FULLEST = 2.0  # valleys are drawn no higher: without any the ratio means little
 _CITATION = "The imvc developers. imvc: clustering when views are missing. Version {}."
 
 
@@ -95,7 +89,7 @@ def cluster_page(report: ClusterReport) -> str:
         fixed=partial(_number, form=".2f"),
     )
     script = (TEMPLATES / "cluster.js").read_text(encoding="utf-8")
-    points, looks = point_data(report), _looks(report)
+    points, looks = point_data(report), cluster_looks(report.labels)
     imvc_version = report.versions.get("imvc") or version("imvc")
     text = environment.get_template("cluster.html.j2").render(
         report=report,
@@ -121,14 +115,6 @@ def cluster_page(report: ClusterReport) -> str:
         citations=(_CITATION.format(imvc_version), *report.citation),
     )
     return str(text)
-
-
-def _looks(report: ClusterReport) -> dict[int, tuple[int, int]]:
-    """Colour and shape of every cluster, as the script draws them."""
-    return {
-        int(label): (i % _COLOURS, i // _COLOURS % _SHAPES)
-        for i, label in enumerate(np.unique(report.labels))
-    }
 
 
 def _columns(report: ClusterReport) -> dict[str, Any] | None:
@@ -181,31 +167,19 @@ def _features(report: ClusterReport) -> dict[int, dict[str, Any]]:
 
 def _curves(report: ClusterReport) -> dict[str, str]:
     """Of every number of clusters tried: what comes back, and how deep valleys are."""
-    if report.stability_curve is None or not len(report.stability_curve):
-        return {}
-    k, comes_back, valleys = np.asarray(report.stability_curve, dtype=float).T
-    plots = {
-        "How much of the worst cluster comes back": (comes_back, _BACK, (0, 1)),
-        "Valleys between the clusters": (
-            np.minimum(valleys, _FULLEST),
-            _VALLEYS,
-            (0, 1.2),
-        ),
-    }
     return {
-        name: line_plot(
-            k,
-            y,
-            marked=report.n_taken if report.n_taken in k else None,
-            levels=levels,
-            reach=reach,
-            title=f"{name}, for {k.min():.0f} to {k.max():.0f} clusters; "
-            f"{report.n_taken} were taken",
+        curve.name: line_plot(
+            curve.k,
+            curve.y,
+            marked=report.n_taken if report.n_taken in curve.k else None,
+            levels=curve.levels,
+            reach=curve.reach,
+            title=f"{curve.name}, for {curve.k.min():.0f} to {curve.k.max():.0f} "
+            f"clusters; {report.n_taken} were taken",
             x_label="number of clusters",
-            y_label="share" if levels is _BACK else "borders against centres",
+            y_label=curve.unit,
         )
-        for name, (y, levels, reach) in plots.items()
-        if np.isfinite(y).any()
+        for curve in number_curves(report.stability_curve)
     }
 
 
@@ -226,11 +200,10 @@ def _convergence(report: ClusterReport) -> str | None:
 def _histogram(report: ClusterReport) -> str:
     """Confidence of all samples, and of the flagged ones among them."""
     score, low = report.confidence.score, report.confidence.low
-    edges = np.linspace(0, 1, _BINS + 1)
-    known = np.clip(score, 0, 1)
+    _, every, flagged = confidence_counts(report.confidence)
     return histogram(
-        np.histogram(known[~np.isnan(known)], edges)[0].tolist(),
-        np.histogram(known[low & ~np.isnan(known)], edges)[0].tolist(),
+        every.tolist(),
+        flagged.tolist(),
         title=f"Confidence of {len(score)} samples, {np.count_nonzero(low)} flagged",
         x_label="confidence",
         y_label="samples",

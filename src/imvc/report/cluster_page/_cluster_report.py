@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from imvc.insight import Associations, Confidence, Explanation, Inspection, Structure
-
-DOUBTFUL = 0.75  # a cluster of which less comes back from run to run
+from imvc.insight._drawn import doubtful_clusters, known_shares, number_taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +134,7 @@ class ClusterReport:
     @property
     def n_taken(self) -> int:
         """Number of clusters asked for or suggested; views apart have it each."""
-        if self.candidates:
-            return int(self.candidates[0].k)
-        return len(np.unique(self.labels))
+        return number_taken(self.candidates, self.labels)
 
     @property
     def comes_back(self) -> dict[int, float]:
@@ -148,15 +145,3 @@ class ClusterReport:
     def doubtful(self) -> dict[int, float]:
         """Clusters of which too little comes back, with that share."""
         return doubtful_clusters(self.cluster_stability)
-
-
-def known_shares(cluster_stability: np.ndarray | None) -> dict[int, float]:
-    """Cluster -> share of it that comes back, without unknown ones."""
-    shares = [] if cluster_stability is None else np.asarray(cluster_stability).tolist()
-    return {c: share for c, share in enumerate(shares) if share == share}
-
-
-def doubtful_clusters(cluster_stability: np.ndarray | None) -> dict[int, float]:
-    """The same of those clusters of which less than 75 % comes back."""
-    shares = known_shares(cluster_stability)
-    return {c: share for c, share in shares.items() if share < DOUBTFUL}

@@ -4,12 +4,12 @@ import numpy as np
 
 from imvc._plain import cut
 from imvc.insight import Confidence
+from imvc.insight._drawn import CLEAR, FLAT
 from imvc.insight._sentences import few
 from imvc.insight._sentences import percent as plain_percent
 from imvc.report.cluster_page._cluster_report import ClusterReport
 
 _NAMED = 8  # views named in the summary
-CLEAR, FLAT = 0.5, 1.0  # valleys up to the first are clear, from the second on none
 
 
 def count(n: int, noun: str = "") -> str:

@@ -7,13 +7,14 @@ import numpy as np
 from imvc._plain import cut
 from imvc.insight import ColumnAssociation, Survival
 from imvc.insight._column_kinds import day_text
+from imvc.insight._drawn import drawn_levels
+from imvc.insight._profiles import DEEPEST
 from imvc.insight._sentences import p_text
 from imvc.report._inline_svg import number
 from imvc.report.cluster_page._cluster_report import ClusterReport
 from imvc.report.cluster_page._meaning_svg import (
     CLUSTERS,
     Looks,
-    drawn_levels,
     level_colours,
     quantile_strips,
     share_bars,
@@ -23,7 +24,6 @@ from imvc.report.cluster_page._meaning_svg import (
 _OPEN = 12  # cards that are open
 _DRAWN = 60  # cards at all; the table lists every column
 _LISTED = 1_000  # rows of the table
-_FULL = 2.0  # standard deviations of the deepest colour
 
 
 def meaning(report: ClusterReport, looks: Looks) -> dict[str, Any] | None:
@@ -99,7 +99,7 @@ def _cell(label: int, z: float) -> dict[str, Any]:
     return {
         "text": f"{round(z, 1) + 0.0:.1f}".replace("-", "\u2212"),  # no minus zero
         "tone": "hot" if z >= 0 else "cold",
-        "depth": min(1.0, abs(z) / _FULL),
+        "depth": min(1.0, abs(z) / DEEPEST),
         "words": f"cluster {label}: {abs(z):.2f} standard deviations {side} the mean "
         f"of all samples",
     }

@@ -7,6 +7,7 @@ import numpy as np
 
 from imvc._plain import cut
 from imvc.insight import ColumnAssociation, Survival, SurvivalCurve
+from imvc.insight._drawn import drawn_levels, level_places
 from imvc.report._inline_svg import (
     BOTTOM,
     HEIGHT,
@@ -27,31 +28,16 @@ _WIDE = 400  # a small picture: readable on a phone without a scale of its own
 _ROW, _BAR = 22, 15
 _START, _END = 40, 352  # of the bars
 CLUSTERS = 40  # drawn in one picture
-_RAMP = 7  # colours of the ramp that levels are drawn in
-_LEVEL = 40  # characters of a level
+_NAME = 40  # characters of the time's name
 _BANDS = 4  # clusters up to which confidence bands are drawn
 _STEPS = 500  # of one curve
 _DASHES = ("", "6 3", "2 3", "8 3 2 3", "4 2", "10 4")  # by shape
 
 
-def drawn_levels(column: ColumnAssociation) -> tuple[list[str], np.ndarray]:
-    """Levels to draw and their counts, clusters in rows; rare ones together.
-
-    Levels keep their order; "others" is the last of seven.
-    """
-    counts, levels = np.array(column.counts), list(column.levels)
-    if len(levels) > _RAMP:
-        common = np.sort(np.argsort(-counts.sum(axis=0), kind="stable")[: _RAMP - 1])
-        rest = counts.sum(axis=1) - counts[:, common].sum(axis=1)
-        counts = np.column_stack([counts[:, common], rest])
-        levels = [levels[i] for i in common] + [f"{len(levels) - _RAMP + 1} others"]
-    return [cut(level, _LEVEL) for level in levels], counts
-
-
 def level_colours(column: ColumnAssociation, n: int) -> list[str]:
     """Colours of `n` drawn levels, which are none of the clusters' own."""
-    ramp = [f"var(--r{round(i * (_RAMP - 1) / max(1, n - 1))})" for i in range(n)]
-    return [*ramp[:-1], "var(--line)"] if len(column.levels) > _RAMP else ramp
+    places = level_places(column, n)
+    return ["var(--line)" if i is None else f"var(--r{i})" for i in places]
 
 
 def share_bars(column: ColumnAssociation, looks: Looks) -> str:
@@ -135,7 +121,7 @@ def survival_plot(survival: Survival, looks: Looks) -> str:
         [0, 0.2, 0.4, 0.6, 0.8, 1],
         at_x,
         at_y,
-        cut(survival.time, _LEVEL),
+        cut(survival.time, _NAME),
         "share that survives",
     )
     title = f"Survival of {len(survival.curves)} clusters. {survival.sentence}"
