@@ -112,23 +112,24 @@ def _follow(V, top, theta, out):
     np.copyto(theta, top - 1, where=(theta < top - 1) | (theta >= top))
     B = np.subtract(V, theta[:, None], out=out)
     zero, ones = np.zeros(V.shape[1]), np.ones(V.shape[1])
-    part, size, rows = B, np.maximum(_row_counts(B > 0), 1), None
+    rows, size = np.arange(len(B)), np.maximum(_row_counts(B > 0), 1)
+    part, first = B, True
     while True:
         step = (np.maximum(part, zero) @ ones - 1) / size
         part -= step[:, None]
+        theta[rows] += step
         left = _row_counts(part > 0)
-        if rows is None:
-            theta += step
-            moving = left != size
-            rows = np.flatnonzero(moving)
-        else:
-            theta[rows] += step
+        if part is not B:
             B[rows] = part
-            moving = left < size
-            rows = rows[moving]
-        if not rows.size:
+        moving = left != size if first else left < size
+        if not moving.any():
             break
-        part, size = B[rows], left[moving]
+        if moving.mean() < 0.5:  # a copy of few rows costs less than a pass over all
+            rows, size = rows[moving], left[moving]
+            part = B[rows]
+        else:
+            size = left
+        first = False
     np.maximum(B, zero, out=B)
 
 
