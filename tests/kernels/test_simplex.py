@@ -148,3 +148,39 @@ def test_long_rows_of_small_and_of_full_support_equal_the_sorted_search(rng):
     np.testing.assert_allclose(S, np.maximum(V - theta, 0), atol=1e-13)
     assert (S[:20] > 0).all()
     assert ((S[20:] > 0).sum(axis=1) < 100).all()
+
+
+@given(
+    st.integers(0, 999),
+    st.sampled_from([1e-4, 0.01, 1.0, 30.0]),
+    st.sampled_from([0.0, 1e-6, 0.1, 100.0, -100.0]),
+)
+def test_thresholds_nearby_or_far_change_nothing(seed, spread, shift):
+    rng = np.random.default_rng(seed)
+    V = spread * rng.standard_normal((2, 7, 60))
+    V[:, :, seed % 60] = -1e6
+    expected = [[slow_projection(v) for v in rows] for rows in V]
+    V[:, :, seed % 60] = -np.inf
+    near = np.full((2, 7), np.nan)
+    for _ in range(3):  # from nothing, from moved thresholds, from its own
+        found = project_simplex(V, near=near)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        np.testing.assert_allclose(
+            np.maximum(V - near[..., None], 0), expected, atol=1e-12
+        )
+        near += shift * rng.standard_normal(near.shape)
+        shift = 0
+
+
+def test_nearby_thresholds_in_place_and_of_rows_with_nothing_free(rng):
+    V = rng.standard_normal((4, 9))
+    V[2] = -np.inf
+    expected, near = project_simplex(V), np.zeros(4)
+    found = project_simplex(V, near=near, out=V)
+    assert np.shares_memory(found, V)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
+    with pytest.raises(ValueError, match="NaN"):
+        project_simplex(np.array([[0.0, np.nan]]), near=np.zeros(1))
+    huge = np.array([[1e17, 1e17, 0.0], [-1e300, 1e300, 0.0]])
+    found = project_simplex(huge, near=np.array([0.0, 1e301]))
+    np.testing.assert_array_equal(found, [[0.5, 0.5, 0], [0, 1, 0]])

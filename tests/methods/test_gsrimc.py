@@ -94,8 +94,7 @@ def test_the_blocks_of_rows_do_not_matter(data, monkeypatch):
     B = view_graphs(views, 20, None)
     weights, steps = (0.1, 1.0, 0.1), Iterations(6, 0.0)
     expected = solve(B, views.mask, weights, steps)
-    small = lambda n, *_, **__: [slice(i, min(i + 7, n)) for i in range(0, n, 7)]  # noqa: E731
-    monkeypatch.setattr("imvc.methods.gsrimc.block_slices", small)
+    monkeypatch.setattr("imvc.methods.gsrimc._BLOCK", 7 * 3 * 90)
     np.testing.assert_allclose(
         solve(B, views.mask, weights, steps), expected, atol=1e-14
     )

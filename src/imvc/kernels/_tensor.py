@@ -106,7 +106,7 @@ def _floating(X):
     return X if np.issubdtype(X.dtype, np.inexact) else X.astype(np.float64)
 
 
-def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
+def shrink_frequencies(T, tau, *, scale=1.0, repeat_last=False, overwrite=False):
     """t-SVD shrinkage of V matrices whose rows alternate, DFT along the first axis.
 
     An unnormalised DFT, then every frequency slice (V x width) has its singular values
@@ -118,6 +118,8 @@ def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
     ----------
     T : real ndarray of shape (length, V, width)
     tau : float, non-negative
+    scale : float
+        What the result is multiplied with, at no cost.
     repeat_last : bool
         For an odd length, lower the highest frequency twice, as the released programs
         of two methods do by a rounding slip. No effect for an even length.
@@ -153,7 +155,7 @@ def shrink_frequencies(T, tau, *, repeat_last=False, overwrite=False):
     grams = [_grams(F[b].astype(np.complex128, copy=False)) for b in blocks]
     K = np.concatenate(grams)
     K = (K[:half] + K[mirror[:half]].conj()) / 2
-    cores = _shrinking_cores(K, _taus(tau, length, repeat_last), rotated)
+    cores = scale * _shrinking_cores(K, _taus(tau, length, repeat_last), rotated)
     cores = np.concatenate([cores, cores[1 : length - half + 1][::-1].conj()])
     for b in blocks:
         F[b] = cores[b] @ F[b]

@@ -11,7 +11,7 @@ Multi-View Clustering", IEEE Transactions on Neural Networks and Learning System
     Z    low-rank part of S                       E  error, sparse by tubes E[:, i, j]
     Q_v  mean of the other views' Z_u             T  Z + E - A, what S comes from
     A    multipliers of S = Z + E, divided by mu  G  what Z comes from
-    mu   penalty of S = Z + E, grows
+    mu   penalty of S = Z + E, grows              H  S + A, kept in place of A
     l1, l2, l3  error_weight, fidelity, coupling
     ||Z||_T  tensor nuclear norm: mean over the frequencies, along the row index, of
              the nuclear norms of the V x n slices
@@ -24,9 +24,10 @@ import warnings
 from typing import Literal
 
 import numpy as np
+import scipy.sparse
 
 from imvc.kernels._anchor_graph import unit_rows
-from imvc.kernels._distances import block_slices
+from imvc.kernels._distances import row_slices
 from imvc.kernels._laplacian import (
     embed_graph,
     knn_graph,
@@ -42,6 +43,7 @@ from imvc.methods._parameters import Count, NonNegative, Positive, estimator
 
 _MU, _RHO, _MU_MAX = 2.0, 1.2, 1e10  # first penalty, its growth, its bound
 _RANK_WEIGHT = 4.0  # of ||Z||_T; implied by the release, whose parameters assume it
+_BLOCK = 1 << 16  # entries of a block of rows, a few of which stay in the cache
 _STACKS = 5  # arrays of n_views * n^2 doubles that exist at once, measured
 _COLLAPSED = 1e-2  # eigenvalues of a healthy graph's clusters lie well above this
 
@@ -155,89 +157,97 @@ def solve(B, mask, weights, steps, *, repeat_last=False):
     l3 = l3 if n_views > 1 else 0.0  # one view has no others to be pulled to
     # A row of all views is one piece; an even width can be transformed in place.
     Z, G = np.zeros((2, n, n_views, n + n % 2))
-    S, A = np.zeros((2, n, n_views, n))
-    blocks = block_slices(n, n_views * n, entries=1 << 16)
-    parts = [(b, edges_of_rows(B, b), (mask[b], mask)) for b in blocks]
+    S, H = np.empty((2, n, n_views, n))
+    thetas = np.full((n, n_views), np.nan)
+    blocks = row_slices(n, max(1, _BLOCK // (n_views * n)))
+    parts = list(
+        zip(blocks, edges_of_rows(B, blocks), [(mask[b], mask) for b in blocks])
+    )
     mu = _MU
     for b, edges, seen in parts:
-        T = np.zeros_like(S[b])
-        update_S(T, edges, seen, mu, l2, out=S[b])
-        target_of_Z(S[b], T, Z[b, :, :n], mu, l3, out=G[b, :, :n])
+        zero = np.zeros_like(S[b])
+        update_S(zero, edges, seen, mu, l2, near=thetas[b], out=S[b])
+        H[b] = G[b, :, :n] = S[b]
     for _ in steps:
         Z, Z_old = update_Z(G, mu, l3, repeat_last), Z
         G = Z_old  # row by row, when a row of the old Z is no longer needed
         gap, grown = 0.0, min(_RHO * mu, _MU_MAX)
         for b, edges, seen in parts:
-            Z_b, G_b = Z[b, :, :n], G[b, :, :n]
-            gap = max(gap, largest_entry(Z_b - Z_old[b, :, :n]))
-            T, violation = update_E_and_A(S[b], Z_b, A[b], mu, l1, grown)
-            gap = max(gap, violation)
-            update_S(T, edges, seen, grown, l2, out=S[b])
-            target_of_Z(S[b], T, Z_b, grown, l3, out=G_b)
+            Z_b, G_b, S_b, H_b = Z[b, :, :n], G[b, :, :n], S[b], H[b]
+            change = largest_entry(Z_b - Z_old[b, :, :n])
+            E, A = update_E_and_A(H_b, Z_b, mu, l1, grown)
+            T = Z_b + E
+            gap = max(gap, change, largest_entry(S_b - T))
+            T -= A
+            update_S(T, edges, seen, grown, l2, near=thetas[b], out=S_b)
+            np.add(S_b, A, out=H_b)
+            target_of_Z(H_b, E, Z_b, grown, l3, out=G_b)
         mu = grown
         steps.add(gap)
         steps.converged = gap < steps.tol
     return Z[..., :n].transpose(1, 0, 2)
 
 
-def edges_of_rows(B, rows):
-    """Places in a flat block (rows, V, n), and weights, of the edges of all views."""
-    parts = [B_v[rows].tocoo() for B_v in B]
-    n = B[0].shape[1]
-    places = [(B_v.row * len(B) + v) * n + B_v.col for v, B_v in enumerate(parts)]
-    return np.concatenate(places), np.concatenate([B_v.data for B_v in parts])
+def edges_of_rows(B, blocks):
+    """Places in flat blocks of rows (rows, V, n), and weights, of all views' edges."""
+    B = scipy.sparse.hstack(B, format="csr")  # a row of all views is one piece
+    (n, width), ends = B.shape, B.indptr
+    flat = np.repeat(np.arange(n) * width, np.diff(ends)) + B.indices
+    return [
+        (flat[i:j] - b.start * width, B.data[i:j])
+        for b, i, j in ((b, ends[b.start], ends[b.stop]) for b in blocks)
+    ]
 
 
-def update_S(T, edges, seen, mu, l2, *, out):
+def update_S(T, edges, seen, mu, l2, *, near, out):
     """S_v into ``out``: rows of T mixed with B_v where seen, put on the simplex.
 
     Where i and j are seen in view v, T becomes (mu T + 2 l2 B_v) / (mu + 2 l2). All are
-    blocks of rows; ``seen`` is the mask of these rows, and of all samples.
+    blocks of rows; ``seen`` is the mask of these rows, and of all samples. ``near`` has
+    the thresholds of the last projection. Overwrites ``T``.
     """
     share = 2 * l2 / (mu + 2 * l2)
     rows, columns = seen
-    mixed = T * (1 - share * columns.T)
-    mixed[~rows] = T[~rows]
+    unseen = T[~rows]
+    T *= 1 - share * columns.T
+    T[~rows] = unseen
     places, weights = edges
-    mixed.ravel()[places] += share * weights
-    project_simplex(mixed, out=out)
+    T.ravel()[places] += share * weights
+    project_simplex(T, near=near, out=out)
 
 
-def target_of_Z(S, T, Z, mu, l3, *, out):
-    """G into ``out``: (mu (S - E + A) + 2 l3 Q) / (mu + 2 l3).
+def target_of_Z(H, E, Z, mu, l3, *, out):
+    """G into ``out``: S + A - E + 2 l3 / mu Q, with H = S + A.
 
-    Q_v is the mean of the other views' Z, and S - E + A = S - T + Z.
+    Q_v is the mean of the other views' Z.
     """
-    n_views = Z.shape[1]
-    pull = 2 * l3 / (mu + 2 * l3)
-    mixing = np.full((n_views, n_views), pull / max(n_views - 1, 1))
-    np.fill_diagonal(mixing, 1 - pull)
-    np.matmul(mixing, Z, out=out)
-    change = S - T
-    change *= 1 - pull
-    out += change
+    share = 2 * l3 / mu / max(Z.shape[1] - 1, 1)
+    np.subtract(H, E, out=out)
+    out += share * Z.sum(axis=1, keepdims=True)
+    out -= share * Z
 
 
 def update_Z(G, mu, l3, repeat_last=False):
-    """Z: t-SVD shrinkage of the target by 4 / (mu + 2 l3), DFT along the row index."""
-    tau = _RANK_WEIGHT / (mu + 2 * l3)
-    return shrink_frequencies(G, tau, repeat_last=repeat_last, overwrite=True)
+    """Z: t-SVD shrinkage of mu G / (mu + 2 l3) by 4 / (mu + 2 l3), DFT along the rows.
 
-
-def update_E_and_A(S, Z, A, mu, l1, grown):
-    """E: tubes of D = S - Z + A shortened by l1/mu. A: D - E, for the ``grown`` mu.
-
-    A is changed in place. Returns T = Z + E - A and the largest entry of S - Z - E.
+    That is the shrinkage of G by 4 / mu, times mu / (mu + 2 l3).
     """
-    gap = S - Z
-    A += gap
+    return shrink_frequencies(
+        G,
+        _RANK_WEIGHT / mu,
+        scale=mu / (mu + 2 * l3),
+        repeat_last=repeat_last,
+        overwrite=True,
+    )
+
+
+def update_E_and_A(H, Z, mu, l1, grown):
+    """E: tubes of D = S - Z + A shortened by l1/mu. A: D - E, for the ``grown`` mu."""
+    A = H - Z
     E = shrink_groups(A, l1 / mu, axis=1)
     A -= E
     A *= mu / grown
-    gap -= E
-    E -= A
-    E += Z
-    return E, largest_entry(gap)
+    return E, A
 
 
 def largest_entry(X):

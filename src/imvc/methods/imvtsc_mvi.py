@@ -145,16 +145,17 @@ def solve(X, mask, Z, lambdas, steps, *, repeat_last=False):
     (l, n), mu = Z.shape[:2], _MU
     views = [View(x, seen) for x, seen in zip(X, mask.T)]
     A, F = np.zeros_like(Z), np.empty((l, n, n // 2 + 1), np.complex128)
+    thetas = np.full((l, n), np.nan)  # of the last projection
     Q = F.view(np.float64)[..., :n]  # one memory: when Q is there F is not needed
     blocks = block_slices(n, l * n, entries=1 << 16)
     for b in blocks:
         target_of_Z(Z[:, b], Z[:, b], A[:, b], lambda3, mu, out=Q[:, b])
     for _ in steps:
         update_T(Q, views, lambda3, mu)
+        for T_v, Z_v, near in zip(Q, Z, thetas):
+            project_simplex(T_v, near=near, out=Z_v)
         grams = np.zeros((n // 2 + 1, l, l), np.complex128)
         for b in blocks:
-            for T_v, Z_v in zip(Q, Z):
-                project_simplex(T_v[b], out=Z_v[b])
             A[:, b] += Z[:, b]
             F[:, b] = scipy.fft.rfft(A[:, b])
             grams += slice_grams(F[:, b])
