@@ -23,3 +23,7 @@ __all__ = [
     "survival",
     "view_agreement",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
