@@ -79,6 +79,14 @@ def test_single_precision_stays_and_the_argument_too(rng):
     np.testing.assert_array_equal(T, kept)
 
 
+@pytest.mark.parametrize("n", [8, 9])
+def test_the_scale_is_that_of_the_result(n, rng):
+    T = rng.standard_normal((n, 3, 6))
+    expected = 0.3 * shrink_frequencies(T, 1.5, repeat_last=True)
+    found = shrink_frequencies(T, 1.5, scale=0.3, repeat_last=True)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
 @pytest.mark.parametrize("width", [8, 9])
 def test_frequencies_are_shrunk_in_place_where_the_width_is_even(width, rng):
     T = rng.standard_normal((7, 3, width))
