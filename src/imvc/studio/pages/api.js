@@ -223,9 +223,24 @@ export function select(key, options, value, onchange, extra = {}) {
 
 export const alarm = (text, ...more) => (text ? element("div", { class: "alarm", role: "alert" }, element("p", {}, text), ...more) : null);
 export const notes = (texts) => element("ul", { class: "notes" }, texts.map((text) => element("li", {}, text)));
-export const warnings = (texts, fix = () => null) => (texts?.length
-  ? element("ul", { class: "warnings" }, texts.map((text) => element("li", {}, element("p", {}, text), fix(text))))
-  : null);
+
+// Warnings; `fix(text)` gives the button that does what one proposes, if there is one.
+export function warnings(texts, fix) {
+  const row = (text) => {
+    const remedy = fix?.(text);
+    return element("li", {}, element("p", {}, remedy || !fix ? plainly(text) : text), remedy);
+  };
+  return texts?.length ? element("ul", { class: "warnings" }, texts.map(row)) : null;
+}
+
+// Without the clauses that name options of the command line: the page has buttons for them.
+export function plainly(text) {
+  const kept = text.replace(/ \(--?[a-z][\w-]*\)/g, "").split(/(?<=\.) (?=[A-Z0-9])/).map((sentence) => {
+    const clauses = sentence.split("; "), option = clauses.findIndex((clause) => /(^|\s)(--[a-z]|-k\b)/.test(clause));
+    return option < 0 ? sentence : option > 0 ? `${clauses.slice(0, option).join("; ")}.` : "";
+  });
+  return kept.filter(Boolean).join(" ") || text;
+}
 
 export function folded(title, ...children) {
   return element("details", {}, element("summary", {}, title), ...children);
@@ -290,6 +305,15 @@ export function announce(text) {
   live.textContent = "";
   setTimeout(() => { live.textContent = text; }, 50);
 }
+
+// What a run says of its number of clusters.
+export const EVIDENCE = {
+  strong: "The evidence for this number of clusters is strong.",
+  weak: "The evidence for this number of clusters is weak: try its neighbours, and prefer what makes sense.",
+  none: "There is no evidence for any number of clusters.",
+};
+
+export const sentence = (text) => (text ? ` ${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}` : "");
 
 export const doneRuns = (project) => project.runs.filter((run) => run.state === "done");
 

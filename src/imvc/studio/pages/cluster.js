@@ -1,15 +1,10 @@
 // Cluster: how, into how many, start; the runs that are kept.
 import {
-  about, alarm, announce, ask, button, bytes, copyable, count, date, doneRuns, duration, element, field, folded, get, later, link, patch, percent, select, send,
-  warnings,
+  about, alarm, announce, ask, button, bytes, copyable, count, date, doneRuns, duration, element, EVIDENCE, field, folded, get, later, link, patch, percent,
+  select, send, sentence, warnings,
 } from "./api.js";
 
 const START = { method: "bridge", suggest: true, k: 3, random_state: 0, n_refits: 4, time: "", event: "", batch: "", adjust: "", name: "" };
-const EVIDENCE = {
-  strong: "The evidence for this number is strong.",
-  weak: "The evidence for this number is weak: try its neighbours, and prefer what makes sense.",
-  none: "There is no evidence for any number of clusters.",
-};
 
 let root, state, turn = 0, methods = [], metadata = [], texts = null, latest = null;
 let counts = "", blocked = "", wrong = "", starting = false;
@@ -260,7 +255,7 @@ function candidates() {
     return button(`Look at k = ${k}`, () => start({ method, n_clusters: k, name: `${k} clusters` }), "small", null, { disabled: Boolean(blocked) });
   };
   return element("section", { class: "candidates" }, element("h2", {}, "How many clusters?"),
-    element("p", {}, element("strong", {}, EVIDENCE[evidence] ?? ""), reason ? ` ${reason[0].toUpperCase()}${reason.slice(1)}.` : ""),
+    element("p", {}, element("strong", {}, EVIDENCE[evidence] ?? ""), sentence(reason)),
     element("p", { class: "hint" }, `Numbers worth a look, from “${name}”:`),
     element("ul", { class: "list" }, latest.candidates.map(({ k, r, v, reason: why }) => element("li", { class: "card" },
       element("p", {}, element("strong", {}, count(k, "cluster")), element("span", { class: "hint" }, ` its worst cluster comes back in ${percent(r)}${apart(v)}`)),

@@ -1,8 +1,13 @@
 // Explore: the map of a run, its clusters, and what is special about any selection.
-import { alarm, announce, count, element, field, folded, get, later, number, patch, percent, picture, runChooser, send, warnings } from "./api.js";
-import { clusterColumn, clusterKey, mapPanel, sampleTable, valueText } from "./map_panel.js";
+import {
+  alarm, announce, button, count, element, EVIDENCE, field, get, later, notes, number, patch, percent, picture, plainly, runChooser, select, send,
+  sentence, warnings,
+} from "./api.js";
+import { clusterColumn, clusterKey, howOf, mapPanel, sampleTable, valueText } from "./map_panel.js";
 
 const SHOWN = 10;  // features before "all"
+const NOTHING = "Draw around samples with the lasso (or hold Shift and drag), choose a cluster, or walk through the map with the arrow keys "
+  + "and press Enter. Here you will see what sets these samples apart from all others.";
 const kept = new Map();  // the selection of each run, while the page is open
 let on = null;  // everything about the run on the screen
 
@@ -45,19 +50,22 @@ function build() {
   const { run, ids, planes } = on;
   on.panel = mapPanel({ title: run.name, ids, about, onSelect: selected });
   on.table = sampleTable({
-    label: "Samples", file: `${run.name} samples`, chosen: (i) => on.panel.map.chosen[i] === 1,
-    toggle: (i) => { on.staying = true; on.panel.map.toggle(i); on.staying = false; }, go: (i) => { on.panel.map.show(i, true); on.panel.map.reveal(i); on.panel.node.scrollIntoView({ block: "nearest" }); },
+    label: "Samples", file: `${run.name} samples`, go: on.panel.go, chosen: (i) => on.panel.map.chosen[i] === 1,
+    toggle: (i) => { on.staying = true; on.panel.map.toggle(i); on.staying = false; },
   });
   for (const name of ["clusters", "history", "about", "actions", "feature", "mapTrouble", "clusterTrouble", "trouble", "listed"]) on[name] = element("div", { class: `x-${name}` });
   on.heading = element("h2", { id: "h-selection", tabindex: -1 });
   on.chooserBox = element("div", {}, runChooser(on.state, "explore"));
   on.clustersHeading = element("h2", { id: "h-clusters" });
-  on.panel.more.append(element("button", { type: "button", class: "small", onclick: () => { on.heading.scrollIntoView({ block: "start", behavior: "smooth" }); on.heading.focus({ preventScroll: true }); } }, "What is special?"));
+  on.panel.more.append(button("What is special?", () => {
+    on.heading.scrollIntoView({ block: "start", behavior: "smooth" });
+    on.heading.focus({ preventScroll: true });
+  }, "small"));
   on.found = element("output", { class: "hint" });
   const plane = element("select", { onchange: (event) => on.panel.map.setPlane(planes[event.target.value]) }, planes.map((one, i) => element("option", { value: i }, one.name)));
   patch(on.root,
     element("div", { class: "head" }, element("div", {}, element("h1", {}, run.name), element("p", { class: "lead" }, facts(run))), on.chooserBox),
-    evidence(run), warnings(run.warnings.slice(0, 1)), run.warnings.length > 1 && folded(count(run.warnings.length - 1, "more warning"), warnings(run.warnings.slice(1))), run.notes.length > 0 && folded(`Notes (${run.notes.length})`, element("ul", {}, run.notes.map((text) => element("li", {}, text)))),
+    evidence(run), remarks(run),
     element("div", { class: "explore" },
       element("section", { class: "map-side", "aria-label": "Map" },
         element("div", { class: "controls" }, field("Colour by", colourChoice()), on.feature, planes.length > 1 && field("Layout", plane), finder()),
@@ -71,11 +79,16 @@ function build() {
 const facts = (run) => `${count(run.n_samples, "sample")} in ${count(run.clusters.length, "cluster")}, by ${run.method}.`;
 
 function evidence(run) {
-  const words = {
-    strong: "The evidence for this number of clusters is strong.", weak: "The evidence for this number of clusters is weak: try neighbouring numbers, and prefer the one that makes sense.",
-    none: "There is no evidence for any number of clusters.",
-  }[run.evidence];
-  return words ? element("p", { class: run.evidence === "none" ? "evidence none" : "evidence" }, element("strong", {}, words), " ", run.evidence_reason ?? "") : null;
+  const words = EVIDENCE[run.evidence];
+  return words ? element("p", { class: run.evidence === "none" ? "evidence none" : "evidence" }, element("strong", {}, words), sentence(run.evidence_reason)) : null;
+}
+
+/** One line, which unfolds: the map is what this screen is for. */
+function remarks({ warnings: all, notes: told, evidence: known }) {
+  const warned = all.filter((text) => !known || !text.startsWith("The evidence for this number"));  // said above
+  const counts = [warned.length && count(warned.length, "warning"), told.length && count(told.length, "note")].filter(Boolean).join(", ");
+  return counts && element("details", { class: `remarks${warned.length ? " warned" : ""}` },
+    element("summary", {}, counts, warned.length > 0 && element("span", {}, plainly(warned[0]))), warnings(warned), told.length > 0 && notes(told));
 }
 
 function about(i) {
@@ -112,7 +125,8 @@ function colourChoice() {
 /** What the map can be coloured by; edits add the clusters as they were. */
 function listColours() {
   const { run } = on, groups = [["This run", (one) => one.kind !== "metadata"], ["Your metadata", (one) => one.kind === "metadata"]];
-  patch(on.chooser, groups.map(([label, test]) => run.colours.some(test) && element("optgroup", { label }, run.colours.map((one, i) => test(one) && element("option", { value: i }, one.title)))),
+  const options = (test) => run.colours.map((one, i) => test(one) && element("option", { value: i }, one.title));
+  patch(on.chooser, groups.map(([label, test]) => run.colours.some(test) && element("optgroup", { label }, options(test))),
     element("option", { value: "feature", disabled: !run.has_data }, run.has_data ? "A feature of a table…" : "A feature (tables not there)"));
   const place = run.colours.findIndex((one) => one.kind === on.colour.kind && (one.name ?? "") === (on.colour.name ?? ""));
   on.chooser.value = on.colour.kind === "feature" ? "feature" : String(Math.max(0, place));
@@ -155,12 +169,13 @@ function drawFeature(shown) {
   const take = (name) => { input.value = name; close(); colourBy({ kind: "feature", name, view: view.value }); };
   const close = () => { list.hidden = true; input.setAttribute("aria-expanded", "false"); };
   const ask = later(async () => {
-    const wanted = input.value;
-    const found = await get(`/api/runs/${here.id}/features?${new URLSearchParams({ view: view.value, find: wanted })}`).catch((error) => { if (on === here) complain("mapTrouble", error); return null; });
+    const wanted = input.value, query = new URLSearchParams({ view: view.value, find: wanted });
+    const found = await get(`/api/runs/${here.id}/features?${query}`).catch((error) => on === here && complain("mapTrouble", error));
     if (!found || on !== here || wanted !== input.value || document.activeElement !== input) return;
     place = -1;
     patch(list, found.names.map((name, i) => element("li", { role: "option", id: `feature-${i}`, "aria-selected": "false" }, name)),
-      !found.names.length && element("li", { class: "hint" }, "no such feature"), found.more > 0 && element("li", { class: "hint" }, `and ${number(found.more)} more: type more of the name`));
+      !found.names.length && element("li", { class: "hint" }, "no such feature"),
+      found.more > 0 && element("li", { class: "hint" }, `and ${number(found.more)} more: type more of the name`));
     list.querySelectorAll("[role=option]").forEach((one, i) => { one.onpointerdown = (event) => { event.preventDefault(); take(found.names[i]); }; });
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
@@ -217,30 +232,58 @@ function drawClusters() {
   if (map.count) for (let i = 0; i < map.n; i++) if (map.chosen[i] && codes[i] >= 0) inside[codes[i]] += 1;
   for (const one of [...checked]) if (!run.clusters.some((cluster) => cluster.id === one)) checked.delete(one);
   on.clustersHeading.textContent = count(run.clusters.length, "cluster");
+  const row = (one, c) => element("li", { "data-key": `c${one.id}` }, marking(one), on.renaming === one.id ? renaming(one) : [picking(one, c, inside[c]), renameButton(one)],
+    element("div", { class: "size", "aria-hidden": "true", style: {
+      "--w": `${100 * one.size / largest}%`, "--in": `${one.size ? 100 * inside[c] / one.size : 0}%`, "--colour": `var(--c${styles[c] % 8})`,
+    } }, element("span", {}, element("span", {}))),
+    element("p", { class: one.doubtful ? "hint doubt" : "hint" }, doubts(one)));
   patch(on.clusters,
-    element("ul", { class: "clusters", "data-key": "list" }, run.clusters.map((one, c) => element("li", { "data-key": `c${one.id}` },
-      element("input", { type: "checkbox", checked: checked.has(one.id), "aria-label": `Mark ${one.name} for merging`, title: "Mark for merging", onchange: (event) => { if (event.target.checked) checked.add(one.id); else checked.delete(one.id); drawClusters(); } }),
-      on.renaming === one.id ? renaming(one) : element("button", { type: "button", class: "cluster", "data-key": "pick", "aria-label": `${one.name}, ${count(one.size, "sample")}${inside[c] ? `, ${number(inside[c])} selected` : ""}`, "aria-pressed": String(inside[c] === one.size && one.size > 0), title: "Select its samples; with Shift, add them", onclick: (event) => pick(c, event) },
-        clusterKey(styles[c]), element("span", { class: "cluster-name" }, one.name), element("span", { class: "many" }, inside[c] && inside[c] < one.size ? `${number(inside[c])} of ${number(one.size)}` : number(one.size))),
-      on.renaming !== one.id && element("button", { type: "button", class: "small quiet", "data-key": "rename", "aria-label": `Rename ${one.name}`, onclick: () => { on.renaming = one.id; drawClusters(); on.clusters.querySelector(".renaming input").select(); } }, "Rename"),
-      element("div", { class: "size", "aria-hidden": "true", style: { "--w": `${100 * one.size / largest}%`, "--in": `${one.size ? 100 * inside[c] / one.size : 0}%`, "--colour": `var(--c${styles[c] % 8})` } }, element("span", {}, element("span", {}))),
-      element("p", { class: one.doubtful ? "hint doubt" : "hint" }, [one.doubtful && "doubtful", one.stability !== null && `${percent(one.stability)} of it comes back`, one.low > 0 && `${number(one.low)} uncertain`].filter(Boolean).join(", "))))),
+    element("ul", { class: "clusters", "data-key": "list" }, run.clusters.map(row)),
     element("div", { class: "row", "data-key": "acts" },
-      element("button", { type: "button", class: "small", disabled: checked.size < 2, onclick: merge }, checked.size > 1 ? `Merge the ${checked.size} marked ones` : "Merge marked ones"),
-      element("button", { type: "button", class: "small", disabled: !run.can_undo, onclick: () => edit({ op: "undo" }, "Undone.") }, "Undo"),
-      element("button", { type: "button", class: "small", disabled: !run.can_redo, onclick: () => edit({ op: "redo" }, "Done again.") }, "Redo")));
+      button(checked.size > 1 ? `Merge the ${checked.size} marked ones` : "Merge marked ones", merge, "small", null, { disabled: checked.size < 2 }),
+      button("Undo", () => edit({ op: "undo" }, "Undone."), "small", null, { disabled: !run.can_undo }),
+      button("Redo", () => edit({ op: "redo" }, "Done again."), "small", null, { disabled: !run.can_redo })));
+}
+
+const doubts = ({ doubtful, stability, low }) => [doubtful && "doubtful", stability !== null && `${percent(stability)} of it comes back`,
+  low > 0 && `${number(low)} uncertain`].filter(Boolean).join(", ");
+
+function marking({ id, name }) {
+  const mark = (event) => {
+    on.checked[event.target.checked ? "add" : "delete"](id);
+    drawClusters();
+  };
+  return element("input", { type: "checkbox", checked: on.checked.has(id), "aria-label": `Mark ${name} for merging`, title: "Mark for merging", onchange: mark });
+}
+
+function picking({ name, size }, c, inside) {
+  const many = inside && inside < size ? `${number(inside)} of ${number(size)}` : number(size);
+  return element("button", {
+    type: "button", class: "cluster", "data-key": "pick", "aria-label": `${name}, ${count(size, "sample")}${inside ? `, ${number(inside)} selected` : ""}`,
+    "aria-pressed": String(inside === size && size > 0), title: "Select its samples; with Shift, add them", onclick: (event) => pick(c, event),
+  }, clusterKey(on.clusterColumn.styles[c]), element("span", { class: "cluster-name" }, name), element("span", { class: "many" }, many));
+}
+
+function renameButton({ id, name }) {
+  const begin = () => {
+    on.renaming = id;
+    drawClusters();
+    on.clusters.querySelector(".renaming input").select();
+  };
+  return button("Rename", begin, "small quiet", `Rename ${name}`, { "data-key": "rename" });
 }
 
 function drawHistory() {
   const { history } = on.run;
-  patch(on.history, history.length > 0 && element("details", { open: true }, element("summary", {}, `Your changes (${history.length})`), element("ol", {}, history.map((text) => element("li", {}, text)))),
+  const list = element("ol", {}, history.map((text) => element("li", {}, text)));
+  patch(on.history, history.length > 0 && element("details", { open: true }, element("summary", {}, `Your changes (${history.length})`), list),
     history.length > 0 && element("p", { class: "hint" }, "The clusters as they were computed stay saved beside yours."));
 }
 
 function pick(c, event) {
   const rows = [];
   on.clusterColumn.codes.forEach((code, i) => { if (code === c) rows.push(i); });
-  on.panel.map.select(rows, event.altKey ? "remove" : event.shiftKey || event.ctrlKey ? "add" : "replace");
+  on.panel.map.select(rows, howOf(event));
 }
 
 function renaming(cluster) {
@@ -297,22 +340,30 @@ function selected() {
   if (map.count) describe();
   else {
     on.described = null;
-    patch(on.about, element("p", { class: "hint" }, "Draw around samples with the lasso (or hold Shift and drag), choose a cluster, or walk through the map with the arrow keys and press Enter. Here you will see what sets these samples apart from all others."));
+    patch(on.about, element("p", { class: "hint" }, NOTHING));
   }
 }
 
+// A column of the table of samples.
+function listed(title, source, more = {}) {
+  const text = (i) => valueText(source, i);
+  const own = source.kind === "number" ? { n: true, sort: (i) => source.values[i], raw: (i) => source.is_date ? text(i) : source.values[i] ?? "" }
+    : { raw: (i) => source.codes[i] < 0 ? "" : source.levels[source.codes[i]] };
+  return { title, text, ...own, ...more };
+}
+
 function listSamples() {
-  const { map } = on.panel, { ids, column, confidence, pattern } = on;
-  const of = (title, source, more = {}) => ({
-    title, text: (i) => valueText(source, i), n: source.kind === "number", ...more,
-    ...(source.kind === "number" ? { sort: (i) => source.values[i], raw: (i) => source.is_date ? valueText(source, i) : source.values[i] ?? "" } : { raw: (i) => source.codes[i] < 0 ? "" : source.levels[source.codes[i]] }),
-  });
+  const { map } = on.panel, { ids, column, confidence, pattern, clusterColumn: clusters } = on;
+  const everyTable = on.run.views.map((one) => one.name).join(", ");
   const columns = [{ title: "Sample", text: (i) => ids[i] },
-    of("Cluster", on.clusterColumn, { node: (i) => { const c = on.clusterColumn.codes[i]; return c < 0 ? "" : [clusterKey(on.clusterColumn.styles[c]), " ", on.clusterColumn.levels[c]]; } }),
-    confidence && of("Confidence", confidence), pattern && of("Tables", pattern),
-    !["cluster", "confidence", "pattern"].includes(on.colour.kind) && of(column.title, column)].filter(Boolean);
-  const listing = (everything, text) => element("button", { type: "button", class: "small", disabled: !everything && !map.count, "aria-pressed": String(everything === on.everything), onclick: () => { on.everything = everything; listSamples(); } }, text);
-  patch(on.listed, element("div", { class: "joined", role: "group", "aria-label": "Which samples are listed" }, listing(false, `Selected (${number(map.count)})`), listing(true, `All (${number(ids.length)})`)));
+    listed("Cluster", clusters, { node: (i) => { const c = clusters.codes[i]; return c < 0 ? "" : [clusterKey(clusters.styles[c]), " ", clusters.levels[c]]; } }),
+    confidence && listed("Confidence", confidence, { text: (i) => confidence.values[i]?.toFixed(2) ?? "–" }),
+    pattern && listed("Tables", pattern, { node: (i) => { const text = valueText(pattern, i); return text === everyTable ? "all" : text; } }),
+    !["cluster", "confidence", "pattern"].includes(on.colour.kind) && listed(column.title, column)].filter(Boolean);
+  const listing = (everything, text) => button(text, () => { on.everything = everything; listSamples(); }, "small", null,
+    { disabled: !everything && !map.count, "aria-pressed": String(everything === on.everything) });
+  patch(on.listed, element("div", { class: "joined", role: "group", "aria-label": "Which samples are listed" },
+    listing(false, `Selected (${number(map.count)})`), listing(true, `All (${number(ids.length)})`)));
   on.table.set(columns, on.everything ? Array.from(ids, (_, i) => i) : map.rows);
 }
 
@@ -336,7 +387,8 @@ function drawActions() {
   const { map } = on.panel, { run } = on;
   if (!map.count) return patch(on.actions);
   const name = element("input", { "data-key": "name", placeholder: "name of the new cluster", "aria-label": "Name of the new cluster", maxlength: 200 });
-  const many = element("select", { "data-key": "many", "aria-label": "Into how many clusters" }, [["", "as many as suggested"], ...Array.from({ length: 11 }, (_, i) => [i + 2, `into ${i + 2}`])].map(([value, text]) => element("option", { value }, text)));
+  const numbers = Array.from({ length: 11 }, (_, i) => [i + 2, `into ${i + 2}`]);
+  const many = select("many", [["", "as many as suggested"], ...numbers], "", () => {}, { "aria-label": "Into how many clusters" });
   return patch(on.actions,
     element("form", { class: "row", "data-key": "set", onsubmit: async (event) => {
       event.preventDefault();
@@ -372,8 +424,11 @@ async function split(value) {
 function drawAbout() {
   const found = on.described, { styles } = on.clusterColumn, place = new Map(on.run.clusters.map((one, c) => [one.id, c]));
   const shares = found.clusters.filter((one) => one.n).sort((a, b) => b.n - a.n);
+  const part = (one, i) => [i ? ", " : "", place.has(one.id) ? clusterKey(styles[place.get(one.id)]) : "",
+    ` ${number(one.n)} of ${one.name} (${percent(one.share_of_cluster)} of it)`];
   patch(on.about,
-    element("p", { class: "made-of", "data-key": "made" }, `${percent(found.share)} of all samples: `, shares.slice(0, 6).map((one, i) => [i ? ", " : "", place.has(one.id) ? clusterKey(styles[place.get(one.id)]) : "", ` ${number(one.n)} of ${one.name} (${percent(one.share_of_cluster)} of it)`]), shares.length > 6 ? ` and ${shares.length - 6} more.` : "."),
+    element("p", { class: "made-of", "data-key": "made" }, `${percent(found.share)} of all samples: `, shares.slice(0, 6).map(part),
+      shares.length > 6 ? ` and ${shares.length - 6} more.` : "."),
     found.note && element("p", { class: "hint", "data-key": "note" }, found.note),
     element("div", { class: "special", "data-key": "special" },
       found.features.length > 0 && features(found.features),
@@ -389,27 +444,39 @@ function survival(found) {
     on.survival = [0, 1].map((k) => k === place ? event.target.value : on.survival?.[k] ?? "");
     if (on.survival.every(Boolean)) describe();
   } }, ["", ...names].map((name) => element("option", { value: name, selected: name === (on.survival?.[place] ?? "") }, name || "choose a column"))));
-  return element("section", { "data-key": "survival" }, element("h3", {}, "Survival"), found && [element("p", {}, found.text), found.svg && picture(found.svg, found.text)],
-    names.length > 1 && element("details", { open: !found && Boolean(on.survival) }, element("summary", {}, found ? "Other columns" : "Compare survival"), element("div", { class: "controls" }, box("time", "Time", 0), box("event", "Event (yes or no)", 1))));
+  return element("section", { "data-key": "survival" }, element("h3", {}, "Survival"),
+    found && [element("p", {}, found.text), found.svg && picture(found.svg, found.text)],
+    names.length > 1 && element("details", { open: !found && Boolean(on.survival) }, element("summary", {}, found ? "Other columns" : "Compare survival"),
+      element("div", { class: "controls" }, box("time", "Time", 0), box("event", "Event (yes or no)", 1))));
 }
 
 function features(all) {
-  const shown = on.all ? all : all.slice(0, SHOWN), most = Math.max(...all.map((one) => Math.abs(one.effect))) || 1, several = on.run.views.length > 1;
+  const shown = on.all ? all : all.slice(0, SHOWN), several = on.run.views.length > 1;
+  const most = Math.max(...all.map((one) => Math.abs(one.effect))) || 1;
+  const head = (text, look = null) => element("th", { scope: "col", class: look }, text);
+  const bar = (effect) => element("span", { class: "track" }, element("span", { class: effect < 0 ? "down" : "up", style: { "--w": `${50 * Math.abs(effect) / most}%` } }));
+  const row = ({ feature, view, effect, inside, outside }) => element("tr", {},
+    element("th", { scope: "row", class: "name" },
+      button(feature, () => colourBy({ kind: "feature", name: feature, view }), "link", null, { title: `Colour the map by ${feature}` }),
+      several && element("span", { class: "hint slim" }, view)),
+    several && element("td", { class: "roomy" }, view),
+    element("td", { class: "effect" }, bar(effect), element("span", { class: "value" }, number(effect, 2))),
+    element("td", { class: "n" }, number(inside)), element("td", { class: "n" }, number(outside)));
+  const more = () => {
+    on.all = !on.all;
+    drawAbout();
+  };
   return element("section", { "data-key": "features" }, element("h3", {}, "Features that differ most from all other samples"),
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Features" }, element("table", {},
-      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Feature"), several && element("th", { scope: "col", class: "roomy" }, "Table"), element("th", { scope: "col" }, "Difference"), element("th", { scope: "col", class: "n" }, "Here"), element("th", { scope: "col", class: "n" }, "Elsewhere"))),
-      element("tbody", {}, shown.map((one) => element("tr", {},
-        element("th", { scope: "row", class: "name" }, element("button", { type: "button", class: "link", title: `Colour the map by ${one.feature}`, onclick: () => colourBy({ kind: "feature", name: one.feature, view: one.view }) }, one.feature), several && element("span", { class: "hint slim" }, one.view)),
-        several && element("td", { class: "roomy" }, one.view),
-        element("td", { class: "effect" }, element("span", { class: "track" }, element("span", { class: one.effect < 0 ? "down" : "up", style: { "--w": `${50 * Math.abs(one.effect) / most}%` } })), element("span", { class: "value" }, number(one.effect, 2))),
-        element("td", { class: "n" }, number(one.inside)), element("td", { class: "n" }, number(one.outside))))))),
-    all.length > SHOWN && element("p", {}, element("button", { type: "button", class: "small", onclick: () => { on.all = !on.all; drawAbout(); } }, on.all ? `Only the first ${SHOWN}` : `All ${all.length}`)),
+      element("thead", {}, element("tr", {}, head("Feature"), several && head("Table", "roomy"), head("Difference"), head("Here", "n"), head("Elsewhere", "n"))),
+      element("tbody", {}, shown.map(row)))),
+    all.length > SHOWN && element("p", {}, button(on.all ? `Only the first ${SHOWN}` : `All ${all.length}`, more, "small")),
     element("p", { class: "hint" }, "The difference is in standard deviations; beyond 0.8 is usually called large. A click on a name colours the map by it."));
 }
 
 function metadata(all) {
   return element("section", { "data-key": "metadata" }, element("h3", {}, "Metadata"), all.map((one) => element("div", { class: "meta" },
-    element("h4", {}, element("button", { type: "button", class: "link", title: "Colour the map by it", onclick: () => colourBy({ kind: "metadata", name: one.name }) }, one.name)),
+    element("h4", {}, button(one.name, () => colourBy({ kind: "metadata", name: one.name }), "link", null, { title: "Colour the map by it" })),
     element("p", {}, one.text),
     one.rows?.length > 0 && element("div", { class: "shares" }, one.rows.slice(0, 8).map(([level, inside, outside]) => element("div", {},
       element("span", { class: "level-name" }, level),

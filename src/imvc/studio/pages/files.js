@@ -1,6 +1,7 @@
 // Tables: drop them, see how each was read, correct it.
 import {
-  alarm, announce, ask, button, bytes, choice, count, element, field, folded, get, link, notes, number, patch, percent, select, send, upload, warnings,
+  alarm, announce, ask, button, bytes, choice, count, element, field, folded, get, link, notes, number, patch, percent, plainly, select, send, upload,
+  warnings,
 } from "./api.js";
 
 const ROLES = [
@@ -180,8 +181,8 @@ function draw() {
   const { files, notes: told } = state.project;
   patch(root,
     element("h1", {}, "Tables"),
-    element("p", { class: "lead" }, "One file for each kind of measurement, such as expression, proteins, blood values. ",
-      "Rows are joined by sample id; samples may be missing from any of them."),
+    element("p", { class: "lead" }, "One file for each kind of measurement: expression, proteins, blood values. ",
+      "Rows are joined by sample id; any file may lack some samples."),
     told.length > 0 && notes(told),
     element("div", { class: files.length ? "slim" : "wide", "data-key": "drop" },
       dropZone(sending, "CSV, TSV, Excel, Parquet, Feather, NumPy, MATLAB, .h5ad, .h5mu. They stay on this machine.", sendAll, draw)),
@@ -199,7 +200,7 @@ function joint(files) {
   return [
     error && (broken
       ? alarm(`The tables cannot be read together yet, because of ${broken.name}.`, button("Show it", goTo, "small"))
-      : alarm(error, nearMiss(error))),
+      : alarm(nearMiss(error) ? plainly(error) : error, nearMiss(error))),
     found && element("div", { class: "summary" },
       element("p", {}, element("strong", {}, [count(found.views.length, "table"), count(found.n_samples, "sample"), `${number(found.n_complete)} complete`].join(", "))),
       link("See what is missing", "#/missing", "main")),
@@ -250,7 +251,7 @@ function card(file, found) {
     button("Remove", () => remove(file), "small quiet", `Remove ${file.name}`)),
   element("p", { class: "hint" }, element("bdi", {}, file.name), ` · ${bytes(file.bytes)}${role === "off" ? "" : size}`),
   element("p", { class: "reading", hidden: !busy.has(id) }, "Reading…"),
-  error && element("div", { class: "alarm" }, element("p", {}, error), nearMiss(error)),
+  error && element("div", { class: "alarm" }, element("p", {}, nearMiss(error) ? plainly(error) : error), nearMiss(error)),
   role !== "off" && found && [
     warnings([...found.warnings, ...reading.warnings.filter((text) => fileOf(text) === id)], (text) => remedy(file, text)),
     element("div", { class: "fields" }, idField(file, found), sheetField(file, found)),
@@ -266,12 +267,13 @@ function idField(file, found) {
   const { id_column: chosen } = file.options, own = found.id_candidates ?? [];
   const names = chosen && chosen !== "@row" && !own.includes(chosen) ? [chosen, ...own] : own;
   const shown = (name) => name || "(first column, without a name)";
-  const auto = found.id_column !== null && found.id_column !== undefined && !chosen ? `found: ${shown(found.id_column)}` : "find it";
-  const why = found.notes?.map((note) => /ids from (column .*)$/.exec(note)?.[1]).find(Boolean);
-  const options = [["", auto], ...names.map((name) => [`=${name}`, shown(name)]), ["=@row", "no column: rows are in the same order in all files"]];
+  const [, told, why] = found.notes?.map((note) => /ids from column '(.*?)'(.*)$/.exec(note)).find(Boolean) ?? [];
+  const auto = chosen ? null : found.id_column ?? told;
+  const options = [["", auto === null || auto === undefined ? "find it" : `found: ${shown(auto)}`], ...names.map((name) => [`=${name}`, shown(name)]),
+    ["=@row", "no column: rows are in the same order in all files"]];
   return field("Sample ids are in",
     select(`id-${file.id}`, options, typeof chosen === "string" ? `=${chosen}` : "", (value) => option(file, { id_column: value ? value.slice(1) : null })),
-    why && `Ids from ${why}.`);
+    why && `Ids from column “${told}”${why}.`);
 }
 
 function sheetField(file, found) {
@@ -350,6 +352,7 @@ function columnRow(file, { column, kind, why, n_empty: empty, n_rows: rows, n_co
     option(file, { kinds: value === "auto" ? others : { ...others, [column]: value } });
   };
   const leaveOut = (event) => option(file, { drop: event.target.checked ? [...dropped, column] : dropped.filter((name) => name !== column) });
+  const box = element("input", { type: "checkbox", "data-key": `drop-${file.id}-${i}`, checked: dropped.includes(column), "aria-label": `Leave out ${column}`, onchange: leaveOut });
   const options = [["", `${word(kind)}${said ? ", as you said" : ""}`], ...(said ? [["auto", "as found"]] : []),
     ...KINDS.filter(([own]) => own !== kind).map(([own, text]) => [own, `read as ${text}`])];
   return element("tr", { "data-key": column },
@@ -357,5 +360,5 @@ function columnRow(file, { column, kind, why, n_empty: empty, n_rows: rows, n_co
     element("td", {}, many > 1 || file.role !== "view" ? word(kind) : select(`kind-${file.id}-${i}`, options, "", readAs, { "aria-label": `How to read ${column}` })),
     element("td", { class: "why" }, why),
     element("td", { class: "n" }, empty && rows ? percent(empty / rows) : "–"),
-    file.role === "view" && element("td", {}, many === 1 && element("input", { type: "checkbox", "data-key": `drop-${file.id}-${i}`, checked: dropped.includes(column), "aria-label": `Leave out ${column}`, onchange: leaveOut })));
+    file.role === "view" && element("td", {}, many === 1 && box));
 }

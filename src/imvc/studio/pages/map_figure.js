@@ -47,7 +47,8 @@ export function toSVG(map, title, ends = ["", ""], flat = false) {
       y += 19;
     }
     const all = Math.max(height, y + 30);
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width + 190}" height="${all}" viewBox="0 0 ${width + 190} ${all}" font-family="system-ui, Helvetica, Arial, sans-serif" font-size="13" fill="${rgb(palette.ink)}">\n`
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width + 190}" height="${all}" viewBox="0 0 ${width + 190} ${all}" `
+      + `font-family="system-ui, Helvetica, Arial, sans-serif" font-size="13" fill="${rgb(palette.ink)}">\n`
       + `<rect width="100%" height="100%" fill="${rgb(palette.back)}"/>\n<svg width="${width}" height="${height}">${parts.join("\n")}</svg>\n`
       + `<g transform="translate(${width + 16} 30)">${legend.join("\n")}</g>\n</svg>\n`;
   });

@@ -1,5 +1,5 @@
 // A map with its tools, card, legend and status line, and the table that tells the same.
-import { count, element, folded, number, patch } from "./api.js";
+import { button, count, element, folded, number, patch } from "./api.js";
 import { MARKS, short } from "./map_looks.js";
 import { PointMap } from "./point_map.js";
 
@@ -60,6 +60,9 @@ export function save(name, parts, type) {
 const cell = (x) => /[",\r\n]/.test(x) ? `"${String(x).replaceAll('"', '""')}"` : String(x);
 export const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 
+/** What a click on a list of samples does to the selection. */
+export const howOf = (event) => event.altKey ? "remove" : event.shiftKey || event.ctrlKey ? "add" : "replace";
+
 const howTo = [
   ["Move", "drag; or two fingers"],
   ["Zoom", "+ and − (0 shows the whole map), two fingers, Ctrl and the wheel, or the wheel alone after a click on the map"],
@@ -70,7 +73,8 @@ const howTo = [
 
 /** `about(i)` gives the lines of the card of a sample: [name, text] pairs. */
 export function mapPanel({ title, ids, about, onSelect = () => {}, onHover = () => {}, help = true, legendAbove = true }) {
-  const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "map of samples", "aria-label": `${title}: ${count(ids.length, "sample")}. Arrow keys go from sample to sample, Enter selects. The table of samples tells the same.` });
+  const spokenTitle = `${title}: ${count(ids.length, "sample")}. Arrow keys go from sample to sample, Enter selects. The table of samples tells the same.`;
+  const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "map of samples", "aria-label": spokenTitle });
   const tip = element("div", { class: "tip", hidden: true });
   const status = element("p", { class: "map-status", role: "status" });
   const more = element("span", { hidden: true });  // what a screen offers for a selection
@@ -115,18 +119,19 @@ export function mapPanel({ title, ids, about, onSelect = () => {}, onHover = () 
     if (!column || legend.hidden) return;
     const chosen = new Array(map.looks.length).fill(0);
     if (map.count) for (let i = 0; i < map.n; i++) if (map.chosen[i]) chosen[map.look[i]] += 1;
-    const ends = endsOf(column);
+    const ends = element("div", { class: "ends" }, endsOf(column).map((end) => element("span", {}, end)));
+    const level = (one, k) => one.name !== null && one.many > 0 && element("button", {
+      type: "button", class: "level", "data-key": `l${k}`, title: "Select these samples", "aria-label": `${one.name}, ${count(one.many, "sample")}`,
+      "aria-pressed": String(chosen[k] === one.many), onclick: (event) => map.selectLook(k, howOf(event)),
+    }, key(one.colour, one.shape), element("span", { class: "level-name" }, one.name),
+    element("span", { class: "many" }, chosen[k] ? `${number(chosen[k])} of ${number(one.many)}` : number(one.many)));
     patch(legend, element("h3", {}, column.title),
-      column.kind === "number" && element("div", { class: "scale" }, element("div", { class: "ramp" }), element("div", { class: "ends" }, element("span", {}, ends[0]), element("span", {}, ends[1]))),
-      element("div", { class: "levels" }, map.looks.map((one, k) => one.name !== null && one.many > 0 && element("button", {
-        type: "button", class: "level", "data-key": `l${k}`, title: "Select these samples", "aria-label": `${one.name}, ${count(one.many, "sample")}`,
-        "aria-pressed": String(chosen[k] === one.many),
-        onclick: (event) => map.selectLook(k, event.altKey ? "remove" : event.shiftKey || event.ctrlKey ? "add" : "replace"),
-      }, key(one.colour, one.shape), element("span", { class: "level-name" }, one.name), element("span", { class: "many" }, chosen[k] ? `${number(chosen[k])} of ${number(one.many)}` : number(one.many))))));
+      column.kind === "number" && element("div", { class: "scale" }, element("div", { class: "ramp" }), ends),
+      element("div", { class: "levels" }, map.looks.map(level)));
   }
 
-  const button = (text, label, act) => element("button", { type: "button", class: "small", "aria-label": label, title: label, onclick: act }, text);
-  const tool = (name, text) => element("button", { type: "button", class: "small", "aria-pressed": String(name === "move"), onclick: () => use(name) }, text);
+  const small = (text, label, act) => button(text, act, "small", label, { title: label });
+  const tool = (name, text) => button(text, () => use(name), "small", null, { "aria-pressed": String(name === "move") });
   const tools = { move: tool("move", "Move"), lasso: tool("lasso", "Lasso") };
   const how = element("select", { "aria-label": "What the lasso does", hidden: true, onchange: (event) => { map.how = event.target.value; } },
     [["replace", "selects anew"], ["add", "adds"], ["remove", "takes away"]].map(([value, text]) => element("option", { value }, text)));
@@ -138,11 +143,12 @@ export function mapPanel({ title, ids, about, onSelect = () => {}, onHover = () 
     if (how.hidden) map.how = how.value = "replace";
   }
 
-  const names = element("button", { type: "button", class: "small", "aria-pressed": "true", title: "Show the names of clusters in the map", onclick: () => {
+  const switchNames = () => {
     map.names = !map.names;
     names.setAttribute("aria-pressed", String(map.names));
     map.redraw(false);
-  } }, "Names");
+  };
+  const names = button("Names", switchNames, "small", null, { "aria-pressed": "true", title: "Show the names of clusters in the map" });
   const figure = async (kind) => {
     const name = `${title} ${column.title}`.replace(/[^\w.-]+/g, "_").slice(0, 80);
     if (kind === "svg") save(`${name}.svg`, map.toSVG(column.title, endsOf(column)), "image/svg+xml");
@@ -153,14 +159,20 @@ export function mapPanel({ title, ids, about, onSelect = () => {}, onHover = () 
     element("div", { class: "card-map" },
       element("div", { class: "map-tools", role: "toolbar", "aria-label": "Map" },
         element("div", { class: "joined" }, tools.move, tools.lasso), how, element("span", { class: "gap" }),
-        element("div", { class: "joined" }, button("+", "Zoom in", () => map.zoomBy(1.5)), button("−", "Zoom out", () => map.zoomBy(1 / 1.5)), button("Whole", "Show the whole map", () => map.reset())),
-        names, element("div", { class: "joined" }, button("SVG", "Save the map as SVG", () => figure("svg")), button("PNG", "Save the map as PNG", () => figure("png")))),
+        element("div", { class: "joined" }, small("+", "Zoom in", () => map.zoomBy(1.5)), small("−", "Zoom out", () => map.zoomBy(1 / 1.5)),
+          small("Whole", "Show the whole map", () => map.reset())), names,
+        element("div", { class: "joined" }, small("SVG", "Save the map as SVG", () => figure("svg")), small("PNG", "Save the map as PNG", () => figure("png")))),
       legendAbove && legend, element("div", { class: "stage" }, canvas, tip), element("div", { class: "map-foot" }, status, more)),
     !legendAbove && legend,
     help && folded("How to use the map", element("dl", { class: "how" }, howTo.map(([name, text]) => element("div", {}, element("dt", {}, name), element("dd", {}, text))))));
 
   return {
     node, map, more, tell() { tell(); drawLegend(); },
+    go(i) {
+      map.show(i, true);
+      map.reveal(i);
+      node.scrollIntoView({ block: "nearest" });
+    },
     setColumn(next, withLegend = true) {
       column = next;
       map.setColumn(next);
@@ -176,7 +188,7 @@ export function mapPanel({ title, ids, about, onSelect = () => {}, onHover = () 
 /** Rows of samples: sorted by a click on a column, in pages, as CSV.
  *  columns: [{title, text(i), sort?: i -> number or text, n?: right-aligned}], the first one is the id;
  *  raw(i) is what a CSV gets, node(i) what the page shows where that is more than text.
- *  `go(i)` shows a sample in the map, `chosen(i)` and `toggle(i)` are the selection. */
+ *  `go(i)` shows a sample in the map, `chosen(i)` and `toggle(i)` are the selection; without them it is a list. */
 export function sampleTable({ label, file, go, chosen, toggle }) {
   const node = element("div", { class: "samples" });
   let columns = [], rows = [], page = 0, by = -1, down = false;
@@ -202,27 +214,37 @@ export function sampleTable({ label, file, go, chosen, toggle }) {
     draw();
   }
 
+  function heading(one, c) {
+    const order = by !== c ? null : down ? "descending" : "ascending";
+    return element("th", { scope: "col", class: one.n ? "n" : null, "aria-sort": order }, button(one.title, () => sortBy(c), "link"));
+  }
+
+  function row(i) {
+    const [first, ...others] = columns, id = first.text(i);
+    return element("tr", {},
+      toggle && element("td", { class: "box" }, element("input", { type: "checkbox", checked: chosen(i), "aria-label": `Select ${id}`, onchange: () => toggle(i) })),
+      element("th", { scope: "row", class: "name" }, go ? button(id, () => go(i), "link", null, { title: "Show it in the map" }) : id),
+      others.map((one) => element("td", { class: one.n ? "n" : null }, one.node ? one.node(i) : one.text(i))));
+  }
+
+  function saveRows() {
+    const values = rows.map((i) => columns.map((one) => (one.raw ?? one.text)(i)));
+    save(`${file}.csv`, csv([columns.map((one) => one.title), ...values]), "text/csv");
+  }
+
   function draw() {
     const last = Math.max(0, Math.ceil(rows.length / PAGE) - 1);
     page = Math.min(page, last);
-    const shown = rows.slice(page * PAGE, (page + 1) * PAGE);
-    const turn = (to) => { page = to; draw(); };
+    const from = page * PAGE, to = Math.min(rows.length, from + PAGE);
+    const turn = (text, way, disabled) => button(text, () => { page += way; draw(); }, "small", null, { disabled });
     patch(node,
       element("div", { class: "scroll", "data-key": "rows", tabindex: 0, role: "region", "aria-label": label }, element("table", { class: "sorted" },
-        element("thead", {}, element("tr", {}, element("th", { scope: "col" }, element("span", { class: "unseen" }, "Selected")),
-          columns.map((one, c) => element("th", { scope: "col", class: one.n ? "n" : null, "aria-sort": by !== c ? null : down ? "descending" : "ascending" },
-            element("button", { type: "button", class: "link", onclick: () => sortBy(c) }, one.title))))),
-        element("tbody", {}, shown.map((i) => element("tr", {},
-          element("td", {}, element("input", { type: "checkbox", checked: chosen(i), "aria-label": `Select ${columns[0].text(i)}`, onchange: () => toggle(i) })),
-          columns.map((one, c) => c
-            ? element("td", { class: one.n ? "n" : null }, one.node ? one.node(i) : one.text(i))
-            : element("th", { scope: "row", class: "name" }, element("button", { type: "button", class: "link", title: "Show it in the map", onclick: () => go(i) }, one.text(i))))))))),
-      element("div", { class: "pager", "data-key": "pager" },
-        element("button", { type: "button", class: "small", disabled: page === 0, onclick: () => turn(page - 1) }, "Previous"),
-        element("span", {}, rows.length ? `${number(page * PAGE + 1)} to ${number(Math.min(rows.length, (page + 1) * PAGE))} of ${number(rows.length)}` : "none"),
-        element("button", { type: "button", class: "small", disabled: page === last, onclick: () => turn(page + 1) }, "Next"),
-        element("span", { class: "gap" }),
-        element("button", { type: "button", class: "small", disabled: !rows.length, onclick: () => save(`${file}.csv`, csv([columns.map((one) => one.title), ...rows.map((i) => columns.map((one) => (one.raw ?? one.text)(i)))]), "text/csv") }, "Save these as CSV")));
+        element("thead", {}, element("tr", {}, toggle && element("th", { scope: "col", class: "box" }, element("span", { class: "unseen" }, "Selected")), columns.map(heading))),
+        element("tbody", {}, rows.slice(from, to).map(row)))),
+      element("div", { class: "pager", "data-key": "pager" }, turn("Previous", -1, page === 0),
+        element("span", {}, rows.length ? `${number(from + 1)} to ${number(to)} of ${number(rows.length)}` : "none"),
+        turn("Next", 1, page === last), element("span", { class: "gap" }),
+        button("Save these as CSV", saveRows, "small", null, { disabled: !rows.length })));
   }
 
   return {

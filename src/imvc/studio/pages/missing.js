@@ -14,12 +14,14 @@ export async function show(root, state) {
   patch(root, head, element("p", { class: "summary", role: "status" }, "Reading the tables…"));
   const { error, inspection: found, upset, warnings: texts } = await get("/api/reading");
   if (mine !== turn) return null;
+  const told = [...new Set([...(found?.warnings ?? []), ...(texts ?? [])])];
   if (!found) return patch(root, head, alarm(error ?? "The tables cannot be read together.", link("Back to the tables", "#/files", "small")));
-  return patch(root, head, error && alarm(error), facts(found), warnings([...new Set([...(found.warnings ?? []), ...(texts ?? [])])]),
+  return patch(root, head, error && alarm(error), facts(found),
     upset && element("section", {}, element("h2", {}, "Who has what"),
       element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Picture of the patterns" },
         picture(upset, `${count(found.n_samples, "sample")} in ${count(found.views.length, "table")}; ${number(found.n_complete)} have all. Told in words below.`))),
-    patterns(found), element("div", { class: "pair" }, found.views.length > 1 && overlap(found), found.join && joined(found.join)),
+    patterns(found), element("div", { class: "sides" }, found.views.length > 1 && overlap(found), found.join && joined(found.join)),
+    told.length > 0 && element("section", {}, element("h2", {}, "Worth a look before you cluster"), warnings(told)),
     element("p", { class: "next" }, link("Cluster them", "#/cluster", "main")));
 }
 

@@ -228,7 +228,8 @@ export class PointMap {
     }
     if (this.names) {
       const at = this.fit();
-      Object.assign(context, { font: "600 13px system-ui, sans-serif", textAlign: "center", textBaseline: "middle", lineJoin: "round", lineWidth: 4, fillStyle: colour("ink"), strokeStyle: colour("back") });
+      Object.assign(context, { font: "600 13px system-ui, sans-serif", textAlign: "center", textBaseline: "middle", lineJoin: "round", lineWidth: 4 });
+      Object.assign(context, { fillStyle: colour("ink"), strokeStyle: colour("back") });
       for (const { faded, name, x, y } of this.middles) {
         context.globalAlpha = faded ? 0.3 : 0.95;
         context.strokeText(name, at.left + x * at.scale, at.top + y * at.scale);

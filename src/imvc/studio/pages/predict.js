@@ -3,16 +3,15 @@ import {
   alarm, announce, ask, button, bytes, count, element, field, folded, get, notes, number, patch, percent, runChooser, saveLink, select, send, table, warnings,
 } from "./api.js";
 import { dropZone, sendFiles } from "./files.js";
-import { clusterKey } from "./map_panel.js";
+import { clusterKey, sampleTable } from "./map_panel.js";
 
-const PAGE = 25;
-let root, state, run, turn = 0, reading, sending = [], left, chosen, result, wrong, working, order, page;
+let root, state, run, turn = 0, reading, sending = [], left, chosen, result, listed, wrong, working;
 
 export async function show(place, given) {
   root = place;
   state = given;
   const mine = ++turn;
-  [reading, left, chosen, result, wrong, working, order, page] = [null, new Set(), null, null, "", false, null, 0];
+  [reading, left, chosen, result, wrong, working] = [null, new Set(), null, null, "", false];
   patch(root, head(), element("p", { class: "summary", role: "status" }, "Opening the run…"));
   run = await get(`/api/runs/${state.args[0]}`);
   if (mine !== turn) return;
@@ -43,7 +42,8 @@ async function open(id) {
   try {
     const found = await get(`/api/runs/${run.id}/predictions/${id}`);
     if (mine !== turn) return;
-    [result, chosen, page] = [found, id, 0];
+    [result, chosen] = [found, id];
+    list();
   } catch (error) {
     wrong = error.message;
   }
@@ -93,6 +93,7 @@ function draw() {
   }
   const own = files(), used = own.filter((file) => !left.has(file.id));
   const add = (given) => sendFiles(state, sending, given, "new", draw).then(() => readFiles());
+  const place = used.length ? `Place the samples of ${count(used.length, "file")}` : "Place the samples";
   const drop = (event) => {
     drag(event);
     add(event.dataTransfer.files);
@@ -103,7 +104,7 @@ function draw() {
       element("div", { class: "slim", ondragover: drag, ondragleave: drag, ondrop: drop }, dropZone(sending, "Any of the formats that Tables takes.", add, draw)),
       own.length > 0 && element("ul", { class: "list" }, own.map(fileRow)),
       alarm(wrong),
-      element("p", {}, button(working ? "Placing them…" : used.length ? `Place the samples of ${count(used.length, "file")}` : "Place the samples", start, "main", null, { disabled: !used.length }))),
+      element("p", {}, button(working ? "Placing them…" : place, start, "main", null, { disabled: !used.length }))),
     result && placed());
 }
 
@@ -130,10 +131,24 @@ function fileRow(file) {
     found?.error && alarm(found.error), warnings(found?.warnings));
 }
 
+function list() {
+  const { ids, clusters, margin, low, n_views: tables } = result;
+  listed = sampleTable({ label: "New samples", file: `${run.name} new samples` });
+  listed.set([
+    { title: "Sample", text: (i) => ids[i] },
+    { title: "Cluster", text: (i) => nameOf(clusters[i]), node: (i) => called(clusters[i]) },
+    margin && { title: "Margin", n: true, text: (i) => (margin[i] === null ? "–" : margin[i].toFixed(2)), sort: (i) => margin[i], raw: (i) => margin[i] ?? "" },
+    { title: "Doubtful", text: (i) => (low[i] ? "doubtful" : ""), node: (i) => element("span", { class: "doubt" }, low[i] ? "doubtful" : "") },
+    tables && { title: "Tables", n: true, text: (i) => number(tables[i]), sort: (i) => tables[i] },
+  ].filter(Boolean), Array.from(ids, (_, i) => i));
+}
+
+const nameOf = (id) => result.cluster_names?.[id] ?? run.clusters.find((one) => one.id === id)?.name ?? `cluster ${id}`;
+const called = (id) => [clusterKey(id), ` ${nameOf(id)}`];
+
 function placed() {
-  const { ids, clusters, counts = {}, drift, low, cluster_names: names = {} } = result;
+  const { ids, clusters, counts = {}, drift, low } = result;
   const all = [...new Set([...run.clusters.map((one) => one.id), ...clusters])].sort((a, b) => a - b);
-  const called = (id) => [clusterKey(id), ` ${names[id] ?? run.clusters.find((one) => one.id === id)?.name ?? `cluster ${id}`}`];
   const amount = (id) => counts[id] ?? clusters.filter((one) => one === id).length;
   const most = Math.max(1, ...all.map(amount));
   const bar = (id) => element("span", {}, element("span", { class: "amount", style: { "--w": amount(id) / most } }), `${number(amount(id))} (${percent(amount(id) / ids.length)})`);
@@ -145,39 +160,6 @@ function placed() {
     warnings(result.warnings),
     table(["Cluster", "New samples"], all.map((id) => [called(id), bar(id)]), "New samples by cluster"),
     element("p", { class: "row" }, ["csv", "xlsx", "parquet"].map((end) => saveLink(`/api/runs/${run.id}/predictions/${chosen}/download/labels.${end}`, end === "csv" ? "main" : ""))),
-    sampleTable(called),
+    listed.node, element("p", { class: "hint" }, "Margin: 0 between two clusters, 1 at the centre of its own."),
     result.notes?.length > 0 && folded(count(result.notes.length, "note"), notes(result.notes)));
-}
-
-function sampleTable(called) {
-  const columns = [
-    { of: "ids", title: "Sample", look: "name" }, { of: "clusters", title: "Cluster", text: called, look: "name" },
-    { of: "margin", title: "Margin", text: (x) => (x === null ? "–" : x.toFixed(2)), look: "n" },
-    { of: "low", title: "Doubtful", text: (x) => (x ? "doubtful" : ""), look: "doubt" }, { of: "n_views", title: "Tables", text: number, look: "n" },
-  ].filter(({ of }) => result[of]);
-  const rows = Array.from(result.ids, (_, i) => i);
-  if (order) {
-    const values = result[order.by], sign = order.down ? -1 : 1;
-    const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b);
-    rows.sort((a, b) => sign * compare(values[a], values[b]) || a - b);
-  }
-  const last = Math.ceil(rows.length / PAGE) - 1;
-  const turnTo = (to) => {
-    page = Math.max(0, Math.min(to, last));
-    draw();
-  };
-  const sort = (by) => {
-    order = { by, down: order?.by === by && !order.down };
-    turnTo(0);
-  };
-  const sorted = (of) => (order?.by !== of ? null : order.down ? "descending" : "ascending");
-  return [
-    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "New samples" }, element("table", { class: "sorted" },
-      element("thead", {}, element("tr", {}, columns.map(({ of, title, look }) => element("th", { scope: "col", class: look === "n" ? "n" : null, "aria-sort": sorted(of) }, button(title, () => sort(of), "link"))))),
-      element("tbody", {}, rows.slice(page * PAGE, (page + 1) * PAGE).map((i) => element("tr", {},
-        columns.map(({ of, text = (x) => x, look }, at) => element(at ? "td" : "th", { scope: at ? null : "row", class: look }, text(result[of][i])))))))),
-    element("p", { class: "hint" }, "Margin: 0 between two clusters, 1 at the centre of its own."),
-    last > 0 && element("p", { class: "row" }, button("Back", () => turnTo(page - 1), "small", null, { "aria-disabled": String(!page) }),
-      element("span", { class: "hint" }, `Page ${page + 1} of ${last + 1}`), button("Next", () => turnTo(page + 1), "small", null, { "aria-disabled": String(page === last) })),
-  ];
 }
