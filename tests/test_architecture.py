@@ -46,7 +46,7 @@ ARROW_MODULES = {
     *("_arrow_columns", "_arrow_files", "_table_columns", "_text", "_wide"),
     *("_cells", "_classify", "_dates", "_encode", "_numbers", "_text_kinds"),
 }
-WEB_MODULES = {"_app", "_guard"}
+WEB_MODULES = {"_answers", "_app", "_guard"}
 MODULES = sorted(ROOT.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 

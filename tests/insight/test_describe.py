@@ -163,3 +163,17 @@ def test_the_result_is_json(data):
 def test_wrong_selections_are_named(data, selected, message):
     with pytest.raises(ValueError, match=message):
         describe(data.Xs, selected, mask=data.mask)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("centre", [0.318, 0.0])
+def test_what_is_constant_up_to_rounding_is_not_special(form, centre):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    chosen = np.arange(80) < 30
+    # As a mean of ones and noise of the last digit leave it: larger in the selection.
+    X[:, 1] = centre + 1e-16 * (chosen + rng.random(80))
+    found = describe([form(X)], chosen)
+    assert {effect.feature for effect in found.features} == {"view0[0]", "view0[2]"}
+    X[:, 1] = 1e6 + 1e-3 * chosen  # small beside itself, and yet a difference
+    assert describe([form(X)], chosen).features[0].feature == "view0[1]"

@@ -11,6 +11,9 @@ from imvc.io import (
     KeptFiles,
     Preparation,
     _kept_files,
+    _prepare_view,
+    learn_where_empty,
+    read_metadata,
     read_views,
 )
 from study_files import write_study
@@ -84,3 +87,43 @@ def test_ids_may_be_chosen_from_a_file_whose_ids_are_wrong(tmp_path):
     with pytest.raises(InputError, match="has no column 'nobody'"):
         read_views(paths[2:], id_columns="nobody", read=kept)
     assert kept.id_candidates(paths[2]) == ["patient", "sex"]
+
+
+def with_empty_cells(path):
+    """The same file with some cells empty."""
+    lines = path.read_text().splitlines()
+    for i in range(1, len(lines), 4):
+        cells = lines[i].split(",")
+        lines[i] = ",".join([*cells[:-1], ""])
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_filling_is_learnt_only_where_cells_are_empty_and_once(tmp_path, monkeypatch):
+    paths, _ = write_study(tmp_path)
+    with_empty_cells(paths[0])
+    learnt, real = [], _prepare_view.fit_low_rank
+
+    def counting(X, **options):
+        learnt.append(X.shape[1])
+        return real(X, **options)
+
+    kept, options = KeptFiles(), {"drop": {"protein": ["prot1"]}}
+    whole = read_views(paths)
+    monkeypatch.setattr(_prepare_view, "fit_low_rank", counting)
+    found = read_views(paths, read=kept, learn=kept.learn)
+    same(found, whole)
+    assert learnt == [6]
+    # What is done to another file is no reason to learn again.
+    read_views(paths, read=kept, learn=kept.learn, columns=ColumnOptions(**options))
+    assert learnt == [6]
+    read_views(paths, learn=kept.learn, preparation=Preparation(scale="standard"))
+    assert learnt == [6, 6]
+    same(read_views(paths, learn=learn_where_empty), whole)
+
+
+def test_the_ids_of_a_table_of_metadata_are_named(tmp_path):
+    paths, _ = write_study(tmp_path)
+    kept = KeptFiles()
+    assert kept.id_column(paths[2]) is None  # not read yet
+    read_metadata(paths[2], read=kept)
+    assert kept.id_column(paths[2]) == "patient"

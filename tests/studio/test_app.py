@@ -16,6 +16,7 @@ import pytest
 from imvc.cli import main
 from imvc.studio import Project, bound_socket
 from imvc.studio._processes import Desk
+from imvc.workflow import InputFiles, cluster
 from study_files import read_table
 
 
@@ -33,6 +34,46 @@ def test_files_become_a_run_as_the_command_line_makes_it(open_studio, study, tmp
     ours = client.project.run_folder("r1")
     assert (ours / "labels.csv").read_bytes() == Path(out, "labels.csv").read_bytes()
     assert {path.name for path in ours.iterdir()} == set(os.listdir(out))
+
+
+def test_a_run_made_here_is_as_one_made_in_a_process_of_ones_own(open_studio, study):
+    client = open_studio(paths=study)
+    # Among the warnings would be one of joblib's if the job could not use all cores.
+    assert client.cluster(n_refits=1)["state"] == "done"
+    ours = json.loads((client.project.run_folder("r1") / "run.json").read_text())
+    names = ["rna", "protein", "clinical"]
+    run = cluster(InputFiles(study, names=names), n_clusters=3, n_refits=1)
+    assert ours["warnings"] == list(run.warnings)
+    table = read_table(client.project.run_folder("r1") / "labels.csv")
+    assert [int(row["cluster"]) for row in table] == run.labels.tolist()
+
+
+def test_errors_and_notes_call_files_by_their_names(open_studio, study):
+    client = open_studio(paths=study)
+    where = str(study[0].parent)
+    study[1].write_text("patient\tprot0\n")
+    found = client.get("/api/reading")
+    assert found.json()["files"]["f2"]["error"].startswith("protein.tsv: ")
+    assert where not in found.text
+    job = client.cluster()
+    assert (job["state"], job["error"][:12]) == ("failed", "protein.tsv:")
+    asked = {"request": json.dumps({"n_clusters": 3})}
+    texts = client.get("/api/command", params=asked).json()
+    assert all(str(study[0]) in texts[key] for key in ("command", "script"))
+
+
+def test_a_split_has_its_name_and_what_is_undone_is_no_edit(open_studio, study):
+    client = open_studio(paths=study)
+    client.cluster()
+    asked = {"rows": [*range(20)], "n_clusters": 2, "name": "odd"}
+    job = client.wait(client.post("/api/runs/r1/split", json=asked).json())
+    assert (job["name"], job["result"]) == ("odd", {"n_clusters": 2})
+    run = client.get("/api/runs/r1").json()
+    assert {"odd 1", "odd 2"} <= {own["name"] for own in run["clusters"]}
+    assert client.get("/api/project").json()["runs"][0]["edited"]
+    client.post("/api/runs/r1/edits", json={"op": "undo"})
+    assert not client.get("/api/project").json()["runs"][0]["edited"]
+    assert client.get("/api/runs/r1").json()["can_redo"]
 
 
 def test_the_command_in_the_record_makes_the_same(open_studio, study, tmp_path):
@@ -233,6 +274,20 @@ def test_a_killed_studio_keeps_finished_runs_and_tells_of_the_interrupted_one(
     }
     answer = client.post("/api/runs", json={"again": "r2"})
     assert "is not interrupted" in answer.json()["error"]
+
+
+def test_a_closed_studio_tells_of_what_it_interrupted(open_studio, study):
+    client = open_studio(paths=study)
+    job = client.post("/api/runs", json={"n_clusters": 3, "n_refits": 500}).json()
+    while not client.studio.jobs.get(job["id"]).progress:
+        time.sleep(0.02)
+    client.post("/api/runs", json={"n_clusters": 2, "name": "next"})
+    client.__exit__()
+    client = open_studio()
+    project = client.get("/api/project").json()
+    assert [run["state"] for run in project["runs"]] == ["interrupted"] * 2
+    again = client.wait(client.post("/api/runs", json={"again": "r2"}).json())
+    assert (again["state"], again["name"]) == ("done", "next")
 
 
 def test_new_files_are_put_into_the_clusters_of_a_run(open_studio, study, tmp_path):

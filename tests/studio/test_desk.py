@@ -1,5 +1,6 @@
 """Desk: what the pages are told, called without any server."""
 
+import csv
 import json
 import os
 import shutil
@@ -11,7 +12,8 @@ import pytest
 from imvc.io import _kept_files
 from imvc.studio._choices import checked_request
 from imvc.studio._desk import Desk
-from imvc.studio._entries import OPTIONS
+from imvc.studio._entries import OPTIONS, defaults
+from imvc.studio._tasks import predict_files
 from imvc.workflow import InputFiles, SavedRun, cluster, predict
 from saved_runs import save_study, write_patients
 from study_files import HOSTILE, read_table, write_study
@@ -28,7 +30,7 @@ def entry(path, id, role="view", **options):
         "view": path.stem,
         "role": role,
         "uploaded": False,
-        "options": {**json.loads(json.dumps(OPTIONS)), **options},
+        "options": {**defaults(OPTIONS), **options},
         "more": [],
         "views": None,
     }
@@ -78,6 +80,7 @@ def test_every_file_says_how_it_was_read(files, tmp_path):
         "remark": "text",
     }
     assert (known["n_rows"], known["n_columns"]) == (90, 5)
+    assert known["id_column"] == "patient"
     assert set(found["metadata"]) == set(kinds)
     assert found["inspection"]["n_samples"] == 90
     assert found["counts"]["features"] == [6, 5, 5]
@@ -117,6 +120,22 @@ def test_what_is_kept_reads_like_what_is_fresh(files):
     desk.reading(files, JOINT)
     files[0]["options"]["top_variance"] = None
     assert desk.reading(files, JOINT) == Desk().reading(files, JOINT)
+
+
+def test_columns_are_listed_one_by_one_unless_there_are_very_many(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, width in (("wide.csv", 300), ("huge.csv", 2001)):
+        names = [f"g{j}" for j in range(width)]
+        table = np.round(rng.normal(size=(20, width)), 3)
+        lines = [",".join(["id", *names])]
+        lines += [",".join([f"s{i}", *map(str, row)]) for i, row in enumerate(table)]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    files = [entry(tmp_path / f"{n}.csv", n) for n in ("wide", "huge")]
+    found = checked(Desk().reading(files, JOINT))["files"]
+    assert [c["column"] for c in found["wide"]["columns"]][:2] == ["g0", "g1"]
+    assert {c["n_columns"] for c in found["wide"]["columns"]} == {1}
+    assert [c["column"] for c in found["huge"]["columns"]] == ["g0 ... g2000"]
+    assert (found["wide"]["n_columns"], found["huge"]["n_columns"]) == (300, 2001)
 
 
 def test_a_broken_file_leaves_the_others_readable(files, tmp_path):
@@ -346,6 +365,19 @@ def test_runs_are_compared_by_their_samples(folder, study):
     assert np.array(found["table"]).sum() == 90
 
 
+def test_a_run_is_told_without_reading_its_tables(folder, monkeypatch):
+    desk = Desk()
+    with monkeypatch.context() as patch:
+        patch.setattr(InputFiles, "look", None)
+        found = checked(desk.run(folder))
+    assert found["has_data"]
+    # It tells the same once they were read.
+    desk.features(folder, "rna")
+    assert checked(desk.run(folder)) == found
+    known = SavedRun(folder).data.metadata
+    assert set(found["metadata"]) == set(known)
+
+
 def test_a_run_whose_files_are_gone_still_shows_its_clusters(folder):
     desk = Desk()
     rna = os.path.join(os.path.dirname(folder), "rna.csv")
@@ -354,10 +386,16 @@ def test_a_run_whose_files_are_gone_still_shows_its_clusters(folder):
     found = checked(desk.run(folder))
     assert not found["has_data"]
     assert "rna.csv" in found["no_data_reason"]
-    assert [view["n_observed"] for view in found["views"]] == [None] * 3
     described = checked(desk.describe(folder, [0, 1, 2]))
     assert described["features"] == []
     assert "rna.csv" in described["note"]
+    assert described["note"].endswith("anew.")
+    os.remove(rna)
+    for mark in desk._runs[folder].run.record.content["files"]:
+        mark["path"] = "/nowhere/at_all.csv"
+    note = desk.describe(folder, [0, 1, 2])["note"]
+    assert note.endswith("order.")
+    assert ".." not in note
     assert len(desk.map(folder)["ids"]) == 90
     with pytest.raises(ValueError, match=r"rna\.csv"):
         desk.column(folder, "feature", "gene1", "rna")
@@ -423,6 +461,8 @@ def test_many_runs_do_not_stay_open(study, tmp_path):
         shutil.copytree(study[1], tmp_path / f"r{j}")
         desk.run(str(tmp_path / f"r{j}"))
     assert len(desk._runs) == 4
+    for folder in list(desk._runs):
+        desk.features(folder, "rna")
     last = [own.run for own in desk._runs.values()]
     assert last[0].data is last[-1].data  # one copy of the same tables
 
@@ -433,3 +473,29 @@ def test_a_run_of_other_names_of_views_keeps_them(tmp_path):
     cluster(inputs, n_clusters=3, n_refits=0).save(tmp_path / "out", report=False)
     found = checked(Desk().run(str(tmp_path / "out")))
     assert [view["name"] for view in found["views"]] == ["a b", "ü", HOSTILE]
+
+
+def test_batches_of_new_samples_are_looked_up_in_the_metadata(tmp_path):
+    paths, folder = save_study(tmp_path, adjust="site", survival=None)
+    rows = read_table(paths[0])[:20]
+    new = tmp_path / "later.csv"
+    with open(new, "w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    files, metadata = [entry(new, "f1", "new")], str(tmp_path / "patients.csv")
+    files[0]["view"] = "rna"
+    told = []
+    predict_files(lambda **s: told.append(s), files, JOINT, str(folder), metadata)
+    known = predict(folder, [new], names=["rna"], metadata=metadata)
+    unknown = predict(folder, [new], names=["rna"])
+    assert known.notes != unknown.notes
+    about = json.loads((folder / "new" / "p1.json").read_text())
+    assert about["notes"] == list(known.notes)
+    # A table of other samples is none to look them up in.
+    other = write_patients(tmp_path / "other.csv", 5)
+    other.write_text(other.read_text().replace("p0", "q0"))
+    predict_files(lambda **s: told.append(s), files, JOINT, str(folder), str(other))
+    about = json.loads((folder / "new" / "p2.json").read_text())
+    assert about["notes"] == list(unknown.notes)
+    assert any("match no sample" in state.get("message", "") for state in told)

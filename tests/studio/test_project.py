@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 
 import pytest
 
 from imvc.cli import main
 from imvc.studio import Project, open_project
 from imvc.studio._choices import check_roles, checked_request, input_files
-from imvc.studio._entries import ending
+from imvc.studio._entries import StudioFile, ending
 from imvc.studio._project import NotThere
 
 
@@ -198,6 +199,24 @@ def test_an_upload_that_a_killed_studio_left_half_is_dropped_and_told(project):
             ' "name": "x", "folder": "../..", "request": null}]}',
             "outside of the project",
         ),
+        (
+            '{"format": "imvc-studio", "version": 1, "files": [], "runs": [{"id": "r1",'
+            ' "name": "x", "folder": "runs/..", "request": null}]}',
+            "outside of the project",
+        ),
+        (
+            json.dumps(
+                {
+                    "format": "imvc-studio",
+                    "version": 1,
+                    "files": [
+                        asdict(StudioFile("f1", "x", "../x.csv", "x", uploaded=True))
+                    ],
+                    "runs": [],
+                }
+            ),
+            "is no place of an upload",
+        ),
     ],
 )
 def test_a_damaged_studio_json_is_named(tmp_path, content, text):
@@ -267,3 +286,19 @@ def test_paths_of_the_command(tmp_path, study, monkeypatch):
 )
 def test_only_known_endings_come_into_names_of_files(name, end):
     assert ending(name) == end
+
+
+def test_a_damaged_run_json_leaves_the_project_readable(project):
+    run = project.add_run("odd", {"method": "bridge"})
+    path = project.run_folder(run.id) / "run.json"
+    for text in ("[]", "{", '{"result": [], "seconds": 3}', '{"seconds": {"a": "b"}}'):
+        path.write_text(text)
+        (found,) = project.to_dict()["runs"]
+        assert (found["state"], found["seconds"]) == ("done", None)
+
+
+def test_paths_are_kept_without_detours(project, study):
+    (study[0].parent / "in").mkdir()
+    (file,) = project.add_paths([study[0].parent / "in" / ".." / "rna.csv"])
+    assert file.path == str(study[0])
+    assert project.add_paths([study[0]]) == []

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from conftest import BASE, PORT, TOKEN
-from imvc.studio import _app
+from imvc.studio import _answers
 from imvc.studio._project import MOST_FILES
 
 COOKIE = f"imvc-studio-{PORT}"
@@ -70,6 +70,13 @@ def test_the_token_opens_nothing_but_the_page(stranger):
     assert stranger.get("/api/project", params={"token": TOKEN}).status_code == 403
     answer = stranger.post("/", params={"token": TOKEN}, headers={"origin": BASE})
     assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("beside", ['a={"b": 1}', "x y", "[]=,;;", "\xe9=\xe9"])
+def test_cookies_of_other_programs_do_not_lock_one_out(stranger, beside):
+    sent = f"{beside}; {COOKIE}={TOKEN}; {beside}".encode("latin-1")
+    answer = stranger.get("/api/project", headers={"cookie": sent})
+    assert answer.status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -242,7 +249,7 @@ def test_files_are_limited_in_number(client, monkeypatch):
 
 
 def test_bodies_are_limited_and_must_be_objects_of_the_right_kinds(client, monkeypatch):
-    monkeypatch.setattr(_app, "JSON_BYTES", 1000)
+    monkeypatch.setattr(_answers, "JSON_BYTES", 1000)
     large = client.patch("/api/joint", json={"match_ids": "x" * 2000})
     assert large.status_code == 413
     for body in (b"{", b"[]", b"3", b"\xff", b"[" * 900, b'{"match_ids": 3}', b""):

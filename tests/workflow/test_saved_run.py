@@ -12,7 +12,9 @@ from imvc.workflow import (
     InputFiles,
     SavedRun,
     cluster,
+    command_line,
     output_folder,
+    python_script,
     split_selection,
 )
 from saved_runs import save_study
@@ -262,3 +264,41 @@ def test_samples_that_share_no_view_cannot_be_split(tmp_path):
         split_selection(
             run, [place[key] for key in ("p0", "p4", "p8", "p12", "p1")], n_clusters=2
         )
+
+
+def test_content_is_compared_when_the_tables_are_needed(copy):
+    path = copy.parent / "rna.csv"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"p0", b"q0", 1))
+    run = SavedRun(copy)
+    assert run.data_problem() is None  # it is there, and as large as it was
+    with pytest.raises(ValueError, match=r"SHA-256 differs\); .* anew\.$"):
+        run.data  # noqa: B018
+    assert "SHA-256 differs" in run.data_problem()
+    path.write_bytes(content)
+    assert run.data_problem() is None
+    assert len(run.data.views.names) == 3
+
+
+def test_what_describes_the_samples_is_known_without_the_tables(copy):
+    run = SavedRun(copy)
+    for path in copy.parent.glob("*.csv"):
+        path.unlink()
+    kinds = run.described_by()
+    assert (kinds["site"], kinds["age"], kinds["remark"]) == (
+        *("category", "number", "text"),
+    )
+    assert {"days", "dead", "sex"} <= set(kinds)
+    run.result["associations"] = [1, "x"]
+    assert set(run.described_by()) == {"days", "dead"}
+
+
+def test_paths_of_a_run_have_no_detours(copy):
+    run = SavedRun(copy)
+    assert ".." not in command_line(run.record)
+    assert ".." not in python_script(run.record)
+    assert all(".." not in str(path) for path in run.record.inputs().all_paths())
+    for mark in run.record.content["files"]:
+        mark["path"] = str(copy.parent / "gone" / "x.csv")
+    (copy.parent / "rna.csv").unlink()
+    assert ".." not in run.data_problem()

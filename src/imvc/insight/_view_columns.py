@@ -19,6 +19,7 @@ from imvc.views import IncompleteViews, with_observed
 # Counts: values looked at, and rows at least; how large and how skewed they are.
 _COUNT_VALUES, _LEAST_ROWS = 2_000_000, 50
 _SMALL_COUNT, _COUNT_TAIL, _SKEWED = 20, 5, 1.5
+_NEGLIGIBLE = 1e-9  # of a column's largest number: less than that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class GroupMoments:
 
     Columns were divided by their largest magnitude first: no square over- or
     underflows. `scale` (d,) takes means back to the units of the data; `varies` (d,)
-    is False for columns with a single value.
+    is False for columns with a single value, up to rounding.
     """
 
     counts: np.ndarray
@@ -201,7 +202,12 @@ def group_moments(
     if sp.issparse(views.arrays[v]):
         # Deviations would be dense; columns near 0 lose no digits to the difference.
         squares = np.maximum(squares - counts[:, None] * np.square(means), 0)
-    return GroupMoments(counts, means, squares, scale, ranges.low != ranges.high)
+    # What rounding leaves of a constant, beside itself or the largest of its view.
+    eps = np.finfo(views.dtype).eps
+    own = max(_NEGLIGIBLE, 4 * eps) * scale
+    rounding = np.maximum(own, eps * scale.max(initial=0))
+    varies = ranges.high / 2 - ranges.low / 2 > rounding / 2  # which cannot overflow
+    return GroupMoments(counts, means, squares, scale, varies)
 
 
 def _divided(X: Any, scale: np.ndarray) -> Any:

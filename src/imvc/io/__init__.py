@@ -23,7 +23,7 @@ from imvc.io._kept_files import KeptFiles
 from imvc.io._output_folder import OutputFolder
 from imvc.io._parquet import has_parquet
 from imvc.io._prepare import FittedPreparation, Preparation
-from imvc.io._prepare_view import column_table
+from imvc.io._prepare_view import column_table, learn_where_empty
 from imvc.io._read_file import read_file, read_metadata
 from imvc.io._read_views import ViewFiles, read_views
 from imvc.io._write_rows import (
@@ -48,6 +48,7 @@ __all__ = [
     "column_table",
     "file_of",
     "has_parquet",
+    "learn_where_empty",
     "read_file",
     "read_metadata",
     "read_views",

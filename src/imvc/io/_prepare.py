@@ -12,12 +12,14 @@ from typing import Any
 from imvc.io._file_table import FileTable
 from imvc.io._match_views import match_views
 from imvc.io._prepare_view import (
+    Learn,
     ViewPreparation,
     apply_view,
     fit_view,
     view_from_dict,
     view_to_dict,
 )
+from imvc.kernels._low_rank import fit_low_rank
 
 _FORMAT = 2
 
@@ -129,13 +131,18 @@ class FittedPreparation:
         cls,
         tables: Sequence[FileTable],
         preparation: Preparation | None = None,
+        learn: Learn = fit_low_rank,
     ) -> "FittedPreparation":
-        """Learn columns, means and scales from the observed cells of `tables`."""
+        """Learn columns, means and scales from the observed cells of `tables`.
+
+        `learn` learns how empty cells are filled.
+        """
         preparation = preparation or Preparation()
         preparation.check_names([table.name for table in tables])
         notes: dict[str, list[str]] = {table.name: [] for table in tables}
         views = tuple(
-            fit_view(t, notes[t.name], **preparation.for_view(t.name)) for t in tables
+            fit_view(t, notes[t.name], **preparation.for_view(t.name), learn=learn)
+            for t in tables
         )
         return cls(views, notes)
 

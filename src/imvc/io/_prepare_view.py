@@ -1,6 +1,6 @@
 """The preparation of one view: learnt from a table, applied to tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add
@@ -23,6 +23,9 @@ _MOSTLY_EMPTY = 0.5  # share of empty cells of a column to warn of
 _CODES = (-9.0, -99.0, -999.0, -9999.0, 999.0, 9999.0, 99999.0)
 _LISTED = 12  # columns of plain numbers that are listed one by one
 _MOST_ABSENT = 0.5  # share of columns that new samples may lack
+
+# Learns how empty cells are filled; as `fit_low_rank`, or None if they never are.
+Learn = Callable[..., LowRank | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,7 @@ def fit_view(
     log1p: bool,
     standard: bool,
     top_variance: int | None,
+    learn: Learn = fit_low_rank,
 ) -> ViewPreparation:
     """Learn what was asked for from a table, and add to the notes what was decided."""
     X = table.values
@@ -108,7 +112,7 @@ def fit_view(
         name=table.name,
         features=tuple(table.features[j] for j in columns),
         log1p=log1p,
-        fill=_learn_fill(X, empty_cells, center, scale),
+        fill=_learn_fill(X, empty_cells, center, scale, learn),
         center=center,
         scale=scale,
         dropped=tuple(dropped),
@@ -177,15 +181,30 @@ def _standardised(X: Any, notes: list[str]) -> tuple[np.ndarray | None, np.ndarr
     return mean, scale
 
 
+def learn_where_empty(X: Any, **options: Any) -> LowRank | None:
+    """`fit_low_rank`, but None where no cell is to be filled.
+
+    For tables to look at: no new samples, which may have empty cells, will follow.
+    """
+    n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
+    if not np.any((n_nan > 0) & (n_nan < X.shape[1])):
+        return None
+    return fit_low_rank(X, **options)
+
+
 def _learn_fill(
-    X: Any, empty_cells: str, center: np.ndarray | None, scale: np.ndarray | None
+    X: Any,
+    empty_cells: str,
+    center: np.ndarray | None,
+    scale: np.ndarray | None,
+    learn: Learn,
 ) -> LowRank | None:
     """How empty cells are filled, also where only new samples will have some."""
     if empty_cells == "error":
         return None
     if empty_cells == "fill" and not sp.issparse(X):
-        return fit_low_rank(X, mean=center, scale=scale)
-    return fit_low_rank(X, rank=0)
+        return learn(X, mean=center, scale=scale)
+    return learn(X, rank=0)
 
 
 def _most_variable(
@@ -379,11 +398,11 @@ def _empty_shares(X: Any, n_present: int, view: ViewPreparation) -> dict[str, fl
 
 
 def column_table(
-    table: FileTable, view: ViewPreparation
+    table: FileTable, view: ViewPreparation, listed: int = _LISTED
 ) -> list[tuple[str, str, str, int, int, int]]:
     """How columns were read: name, kind, why, empty cells, rows, number of columns.
 
-    Many columns of numbers without an empty cell share one entry.
+    More columns of numbers without an empty cell than `listed` share one entry.
     """
     X = table.values
     n_nan, _ = count_nonfinite(X, np.ones(X.shape[0], bool))
@@ -398,10 +417,11 @@ def column_table(
             for name, count in zip(table.features, _counts(X).tolist())
         ]
     plain = [c for c in codes if c[1] == "number" and c[2] == "numbers" and c[3] <= 0]
-    if len(plain) <= _LISTED:
+    if len(plain) <= listed:
         return [(*code, present, 1) for code in codes]
     first, last = plain[0][0], plain[-1][0]
-    rest = [code for code in codes if code not in set(plain)]
+    known = set(plain)
+    rest = [code for code in codes if code not in known]
     together = (f"{first} ... {last}", "number", "numbers", 0, present, len(plain))
     return [together, *((*code, present, 1) for code in rest)]
 

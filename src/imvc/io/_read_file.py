@@ -319,12 +319,17 @@ def read_metadata(
     if more:
         raise input_error(source, f"name one sheet, like {columns.source}.")
     with reading(source, "a table of metadata"):
-        others = [] if samples is None else [obs_names(samples)]
-        known = [FileColumns("the samples", (c,), tabular=False) for c in others]
-        choice = choose_ids([*known, id_columns_of(columns, None)])[-1]
+        choice = choose_metadata_ids(columns, samples)
         ids, found = metadata_from_columns(columns, choice.column, choice.counters)
     notes = [f"{source}: {note}" for note in (*columns.notes, choice.note)]
     return ids, found, notes
+
+
+def choose_metadata_ids(columns: Any, samples: np.ndarray | None) -> IdChoice:
+    """The column of ids of a table that describes samples."""
+    others = [] if samples is None else [obs_names(samples)]
+    known = [FileColumns("the samples", (c,), tabular=False) for c in others]
+    return choose_ids([*known, id_columns_of(columns, None)])[-1]
 
 
 def kind_and_stem(path: Path, source: str) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from imvc.io._join_tables import (
 from imvc.io._match_views import match_views
 from imvc.io._matrix_market import files_beside
 from imvc.io._prepare import FittedPreparation, Preparation
+from imvc.io._prepare_view import Learn
 from imvc.io._read_file import (
     Reader,
     as_table,
@@ -37,6 +38,7 @@ from imvc.io.columns._options import ColumnOptions
 from imvc.io.ids._choose import choose_ids
 from imvc.io.ids._id_map import apply_id_map, read_id_map
 from imvc.io.ids._match import find_matches
+from imvc.kernels._low_rank import fit_low_rank
 from imvc.views import IncompleteViews, ViewSchema, as_views
 
 _Path = str | os.PathLike[str]
@@ -90,6 +92,7 @@ def read_views(
     sheet: str | None = None,
     guard: bool = False,
     read: Reader | None = None,
+    learn: Learn = fit_low_rank,
 ) -> ViewFiles:
     """Read one file per view (or one that holds several) and join them by id.
 
@@ -132,6 +135,9 @@ def read_views(
         As in `read_file`.
     read : callable, optional
         What reads a file: a `KeptFiles` reads only those that changed.
+    learn : callable, optional
+        What learns how empty cells are filled, also those of samples to come;
+        `learn_where_empty` only what these files need.
 
     Returns
     -------
@@ -169,7 +175,7 @@ def read_views(
     notes += told
     notes += check_overlap(tables, strict=like is None, near_misses=near_misses)
     if like is None:
-        fitted = FittedPreparation.fit(tables, preparation)
+        fitted = FittedPreparation.fit(tables, preparation, learn)
         prepared = fitted.apply_to_training(tables)
     else:
         fitted, prepared = like, like.apply(tables)

@@ -14,7 +14,8 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 
-from imvc.studio._project import Project, open_project
+from imvc.studio._open_project import open_project
+from imvc.studio._project import Project
 
 __all__ = ["PORT", "Project", "open_project", "serve"]
 

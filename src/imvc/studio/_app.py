@@ -1,14 +1,11 @@
 """The web application: what the pages ask for, answered by project, desk and jobs."""
 
 import json
-import logging
 import os
 import re
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import wraps
-from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
@@ -16,45 +13,51 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from imvc._plain import cut, fits
-from imvc.studio._choices import check_roles, checked_request
+from imvc._plain import cut
+from imvc.studio._answers import (
+    answering,
+    body_of,
+    checked,
+    error_answer,
+    json_answer,
+    json_object,
+    pages,
+    plain_error,
+)
+from imvc.studio._choices import check_roles, checked_request, source_of
 from imvc.studio._guard import Guard
-from imvc.studio._processes import Desk, Job, Jobs, StudioError, told
+from imvc.studio._processes import Desk, Job, Jobs
 from imvc.studio._project import MOST_FILES, NotThere, Project
 
-logger = logging.getLogger(__name__)
-
 UPLOAD_BYTES = 4 * 2**30
-JSON_BYTES = 16 * 2**20
 _CHUNK = 2**20
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
 _DOWNLOADS = {
     *("labels.csv", "labels.parquet", "labels.xlsx", "embedding.csv", "model.imvc"),
     *("report.html", "patterns.svg", "labels.h5ad", "labels.h5mu", "script.py"),
     *("command.txt", "run.json", "edits.json"),
 }
 _NEW_DOWNLOADS = {"labels.csv", "labels.parquet", "labels.xlsx"}
-# What each edit takes beside its name.
-_EDITS: dict[str, dict[str, Any]] = {
-    "rename": {"cluster": int, "name": str},
-    "merge": {"clusters": list[int]},
-    "set": {"rows": list[int]},
-    "undo": {},
-    "redo": {},
+# Questions about a run that the desk answers: what they need, and may have.
+_QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "map": ({}, {}),
+    "column": ({"kind": str}, {"name": str, "view": str}),
+    "features": ({"view": str}, {"find": str}),
+    "describe": ({"rows": list[int]}, {"survival": list[str] | None}),
+}
+# What each edit needs beside its name, and may have.
+_EDITS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "rename": ({"cluster": int, "name": str}, {}),
+    "merge": ({"clusters": list[int]}, {}),
+    "set": ({"rows": list[int]}, {"name": str | None}),
+    "undo": ({}, {}),
+    "redo": ({}, {}),
 }
 _TASKS = "imvc.studio._tasks"
-
-Endpoint = Callable[[Any, Request], Awaitable[Response]]
 
 
 def create_app(
@@ -86,9 +89,9 @@ def create_app(
         yield
         studio.close()
 
-    errors: Any = {HTTPException: _plain_error}
+    errors: Any = {HTTPException: plain_error}
     inner = Starlette(
-        routes=[*studio.routes(), *_pages()],
+        routes=[*studio.routes(), *pages()],
         lifespan=lifespan,
         exception_handlers=errors,
     )
@@ -101,28 +104,6 @@ class GuardedStudio(Guard):
     def __init__(self, app: ASGIApp, token: str, port: int, studio: "Studio") -> None:
         super().__init__(app, token, port)
         self.studio = studio
-
-
-def answering(endpoint: Endpoint) -> Endpoint:
-    """Let errors become texts: the same as on the command line, and never a trace."""
-
-    @wraps(endpoint)
-    async def answer(self: Any, request: Request) -> Response:
-        try:
-            return await endpoint(self, request)
-        except ClientDisconnect:
-            return Response(status_code=400)
-        except HTTPException:
-            raise
-        except NotThere as error:
-            return _error(str(error), 404)
-        except Exception as error:
-            text, status, trace = told(error)
-            if trace:
-                logger.error("%s", trace.rstrip())
-            return _error(self.project.with_names(text), status)
-
-    return answer
 
 
 class Studio:
@@ -166,10 +147,10 @@ class Studio:
             ("GET", run, self.get_run),
             ("PATCH", run, self.patch_run),
             ("DELETE", run, self.delete_run),
-            ("GET", f"{run}/map", self.get_map),
-            ("GET", f"{run}/column", self.get_column),
-            ("GET", f"{run}/features", self.get_features),
-            ("POST", f"{run}/describe", self.describe),
+            ("GET", f"{run}/map", self.ask),
+            ("GET", f"{run}/column", self.ask),
+            ("GET", f"{run}/features", self.ask),
+            ("POST", f"{run}/describe", self.ask),
             ("POST", f"{run}/edits", self.edit),
             ("POST", f"{run}/split", self.split),
             ("POST", f"{run}/predict", self.predict),
@@ -178,15 +159,16 @@ class Studio:
             ("GET", f"{new}/{{prediction}}/download/{{name}}", self.download_new),
             ("GET", "/api/compare", self.compare),
         )
-        return [Route(path, call, methods=[method]) for method, path, call in table]
+        return [
+            Route(path, answering(call, self.project), methods=[method])
+            for method, path, call in table
+        ]
 
     # Project and files
 
-    @answering
     async def get_project(self, request: Request) -> Response:
         return self._project()
 
-    @answering
     async def put_file(self, request: Request) -> Response:
         name = request.query_params.get("name", "")
         if not name:
@@ -230,27 +212,23 @@ class Studio:
             f"most that is uploaded; start the studio with its path instead: imvc "
             f"studio FILE."
         )
-        return _error(text, 413)
+        return error_answer(text, 413)
 
-    @answering
     async def patch_file(self, request: Request) -> Response:
         kinds = {"role": str, "view": str, "options": dict[str, Any]}
-        body = await _body(request, optional=kinds)
+        body = checked(await body_of(request), {}, kinds)
         self.project.change_file(request.path_params["file"], **body)
         return self._project()
 
-    @answering
     async def delete_file(self, request: Request) -> Response:
         self.project.remove_file(request.path_params["file"])
         return self._project()
 
-    @answering
     async def patch_joint(self, request: Request) -> Response:
-        body = await _body(request, match_ids=str)
+        body = checked(await body_of(request), {"match_ids": str})
         self.project.change_joint(**body)
         return self._project()
 
-    @answering
     async def get_reading(self, request: Request) -> Response:
         raw = await self.desk.call("reading", **self._choices())
         found = self.project.with_names(json.loads(raw))
@@ -260,29 +238,21 @@ class Studio:
 
     # What to cluster with, and the work itself
 
-    @answering
     async def get_methods(self, request: Request) -> Response:
         k = request.query_params.get("k") or None
         if k is not None and not k.isdecimal():
             raise ValueError(f"k={k!r} must be a whole number.")
         number = None if k is None else int(k)
-        return _json(await self.desk.call("methods", **self._choices(), k=number))
+        return json_answer(await self.desk.call("methods", **self._choices(), k=number))
 
-    @answering
     async def get_command(self, request: Request) -> Response:
-        try:
-            asked = json.loads(request.query_params.get("request", "{}"))
-        except (ValueError, RecursionError):
-            raise ValueError("request: is not JSON.") from None
-        if not isinstance(asked, dict):
-            raise ValueError("request: must be a JSON object.")
+        asked = json_object(request.query_params.get("request", "{}"), "request")
         wanted = checked_request(asked)
         choices = self._choices()
-        return _json(await self.desk.call("command", **choices, request=wanted))
+        return json_answer(await self.desk.call("command", **choices, request=wanted))
 
-    @answering
     async def post_run(self, request: Request) -> Response:
-        body = await _body(request, any_other=True)
+        body = await body_of(request)
         again = body.pop("again", None)
         if again is not None:
             run = self.project.run(str(again))
@@ -308,16 +278,13 @@ class Studio:
         )
         return self._job(job)
 
-    @answering
     async def get_jobs(self, request: Request) -> Response:
         return self._job_list()
 
-    @answering
     async def cancel_job(self, request: Request) -> Response:
         await run_in_threadpool(self.jobs.cancel, self._known_job(request).id)
         return self._job_list()
 
-    @answering
     async def delete_job(self, request: Request) -> Response:
         job = self._known_job(request)
         if not job.is_over:
@@ -327,18 +294,15 @@ class Studio:
 
     # One run
 
-    @answering
     async def get_run(self, request: Request) -> Response:
         id, folder = self._finished(request)
         return self._run(id, await self.desk.call("run", folder=folder))
 
-    @answering
     async def patch_run(self, request: Request) -> Response:
-        body = await _body(request, name=str)
+        body = checked(await body_of(request), {"name": str})
         self.project.rename_run(request.path_params["run"], body["name"])
         return self._project()
 
-    @answering
     async def delete_run(self, request: Request) -> Response:
         run = self.project.run(request.path_params["run"])
         if self.jobs.uses(run.id):
@@ -348,47 +312,29 @@ class Studio:
         await self.desk.call("forget", folder=folder)
         return self._project()
 
-    @answering
-    async def get_map(self, request: Request) -> Response:
+    async def ask(self, request: Request) -> Response:
+        """What the desk says to a question, as it is."""
         _, folder = self._finished(request)
-        return _json(await self.desk.call("map", folder=folder))
+        question = request.url.path.rpartition("/")[2]
+        asked = dict(request.query_params)
+        if request.method == "POST":
+            asked = await body_of(request)
+        checked(asked, *_QUESTIONS[question])
+        return json_answer(await self.desk.call(question, folder=folder, **asked))
 
-    @answering
-    async def get_column(self, request: Request) -> Response:
-        _, folder = self._finished(request)
-        asked = {key: request.query_params.get(key) for key in ("kind", "name", "view")}
-        if asked["kind"] is None:
-            raise ValueError("kind: say what to colour by.")
-        return _json(await self.desk.call("column", folder=folder, **asked))
-
-    @answering
-    async def get_features(self, request: Request) -> Response:
-        _, folder = self._finished(request)
-        asked = {key: request.query_params.get(key, "") for key in ("view", "find")}
-        return _json(await self.desk.call("features", folder=folder, **asked))
-
-    @answering
-    async def describe(self, request: Request) -> Response:
-        _, folder = self._finished(request)
-        lasting = {"survival": list[str] | None}
-        body = await _body(request, optional=lasting, rows=list[int])
-        return _json(await self.desk.call("describe", folder=folder, **body))
-
-    @answering
     async def edit(self, request: Request) -> Response:
         id, folder = self._finished(request)
-        body = await _body(request, any_other=True, op=str)
-        op = body.pop("op")
-        if op not in _EDITS:
+        body = await body_of(request)
+        op = body.pop("op", None)
+        if not isinstance(op, str) or op not in _EDITS:
             raise ValueError(f"op={op!r} must be one of {', '.join(_EDITS)}.")
-        _check(body, _EDITS[op], {"name": str | None} if op == "set" else {})
+        checked(body, *_EDITS[op])
         return self._run(id, await self.desk.call("edit", folder=folder, op=op, **body))
 
-    @answering
     async def split(self, request: Request) -> Response:
         id, folder = self._finished(request)
         optional = {"n_clusters": int | None, "name": str | None}
-        body = await _body(request, optional=optional, rows=list[int])
+        body = checked(await body_of(request), {"rows": list[int]}, optional)
         rows, k, name = body["rows"], body.get("n_clusters"), body.get("name")
 
         def keep(labels: list[int]) -> dict[str, Any]:
@@ -406,51 +352,49 @@ class Studio:
         )
         return self._job(job)
 
-    @answering
     async def predict(self, request: Request) -> Response:
         id, folder = self._finished(request)
-        wanted = (await _body(request, files=list[str]))["files"]
+        wanted = checked(await body_of(request), {"files": list[str]})["files"]
         for file in wanted:
             self.project.file(file)
         choices = self._choices()
         files = [own for own in choices["files"] if own["id"] in wanted]
         if not files:
             raise ValueError("no files are given; choose files with new samples.")
+        described = (f for f in choices["files"] if f["role"] == "metadata")
+        metadata = next(map(source_of, described), None)
+        own = {"files": files, "folder": folder, "metadata": metadata}
         job = self.jobs.submit(
             "predict",
             ", ".join(file["name"] for file in files),
             f"{_TASKS}:predict_files",
-            arguments={**choices, "files": files, "folder": folder},
+            arguments={**choices, **own},
             run=id,
         )
         return self._job(job)
 
-    @answering
     async def get_prediction(self, request: Request) -> Response:
         _, folder = self._finished(request)
         name = _prediction(request, folder)
         raw = await self.desk.call("prediction", folder=folder, name=name)
         return JSONResponse(self.project.with_names(json.loads(raw)))
 
-    @answering
     async def download(self, request: Request) -> Response:
         _, folder = self._finished(request)
         return await self._sent(request, _DOWNLOADS, "export", folder=folder)
 
-    @answering
     async def download_new(self, request: Request) -> Response:
         _, folder = self._finished(request)
         own = {"folder": folder, "prediction": _prediction(request, folder)}
         return await self._sent(request, _NEW_DOWNLOADS, "export_prediction", **own)
 
-    @answering
     async def compare(self, request: Request) -> Response:
         given = [request.query_params.get(key, "") for key in ("a", "b")]
         runs = [self.project.run(id) for id in given]
         folders = [self._folder(id) for id in given]
         a, b = ({"id": run.id, "name": run.name} for run in runs)
         asked = {"a": folders[0], "b": folders[1]}
-        return _json(await self.desk.call("compare", {"a": a, "b": b}, **asked))
+        return json_answer(await self.desk.call("compare", {"a": a, "b": b}, **asked))
 
     # Shared by several
 
@@ -523,79 +467,9 @@ class Studio:
         return sorted((path.stem for path in found), key=lambda own: (len(own), own))
 
 
-async def _body(
-    request: Request,
-    *,
-    optional: Mapping[str, Any] | None = None,
-    any_other: bool = False,
-    **needed: Any,
-) -> dict[str, Any]:
-    """The JSON object that a request carries, with values of the given kinds."""
-    text = bytearray()
-    async for chunk in request.stream():
-        text += chunk
-        if len(text) > JSON_BYTES:
-            raise StudioError(f"The request is larger than {JSON_BYTES} bytes.", 413)
-    try:
-        body = json.loads(text or b"{}")
-    except (ValueError, RecursionError):
-        raise ValueError("the request is not JSON.") from None
-    if not isinstance(body, dict):
-        raise ValueError("the request must be a JSON object.")
-    if any_other:
-        optional = {key: Any for key in body if key not in needed}
-    _check(body, needed, optional or {})
-    return body
-
-
-def _check(
-    body: Mapping[str, Any], needed: Mapping[str, Any], optional: Mapping[str, Any]
-) -> None:
-    for key in needed:
-        if key not in body:
-            raise ValueError(f"{key!r} is missing.")
-    for key, value in body.items():
-        kind = {**needed, **optional}.get(key)
-        if kind is None:
-            raise ValueError(f"{key!r} is nothing that is asked for here.")
-        if not fits(value, kind):
-            raise ValueError(f"{key}={cut(value)} is of a wrong kind.")
-
-
 def _prediction(request: Request, folder: str) -> str:
     name = request.path_params["prediction"]
     known = re.fullmatch(r"p\d{1,6}", name)
     if not known or not Path(folder, "new", f"{name}.json").is_file():
         raise NotThere(f"there is no prediction {cut(name)!r}.")
     return name
-
-
-def _json(raw: bytes) -> Response:
-    return Response(raw, media_type="application/json")
-
-
-def _error(text: str, status: int) -> Response:
-    return JSONResponse({"error": text}, status)
-
-
-async def _plain_error(request: Request, error: HTTPException) -> Response:
-    return _error(error.detail, error.status_code)
-
-
-def _pages() -> list[Route]:
-    """The files of the page, each by its name and nothing else."""
-    routes = []
-    for page in package_files("imvc.studio").joinpath("pages").iterdir():
-        kind = _TYPES.get(Path(page.name).suffix)
-        if kind is None or page.name.startswith("."):
-            continue
-
-        async def send(
-            request: Request, page: Any = page, kind: str = kind
-        ) -> Response:
-            return Response(page.read_bytes(), media_type=kind)
-
-        routes.append(Route(f"/{page.name}", send))
-        if page.name == "index.html":
-            routes.append(Route("/", send))
-    return routes

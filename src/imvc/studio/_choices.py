@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from imvc._plain import fits
-from imvc.studio._entries import JOINT
+from imvc.studio._entries import JOINT, defaults
 
 if TYPE_CHECKING:
     from imvc.workflow import InputFiles
@@ -64,7 +64,7 @@ def input_files(
     from imvc.workflow import InputFiles
 
     check_roles(files)
-    joint = {**JOINT, **joint}
+    joint = {**defaults(JOINT), **joint}
     views, described = _with_role(files, "view"), _with_role(files, "metadata")
     kinds, ordinals = dict(joint["kinds"]), dict(joint["ordinals"])
     for file in views:

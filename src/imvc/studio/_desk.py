@@ -209,7 +209,7 @@ class Desk:
         own = self._runs.pop(folder, None)
         if own is None or own.mark != mark_of(folder):
             own = OpenRun(folder)
-            any(own.run.take_data(other.run) for other in self._runs.values())
+        any(own.run.take_data(other.run) for other in self._runs.values())
         self._runs[folder] = own
         while len(self._runs) > _KEPT:
             self._runs.popitem(last=False)

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from imvc.io import file_of
 from imvc.io._file_table import WORKBOOKS, split_sheet
 from imvc.io._read_file import kind_and_stem
 from imvc.studio._entries import StudioFile
 from imvc.workflow import InputFiles, read_record
+from imvc.workflow._commands import inputs_of
 
 
 def files_of_run(folder: Path) -> tuple[list[StudioFile], dict[str, Any]]:
@@ -25,13 +25,8 @@ def files_of_run(folder: Path) -> tuple[list[StudioFile], dict[str, Any]]:
     record = read_record(folder)
     if record.content["request"].get("inputs") is None:
         raise ValueError(f"{record.path}: tells of no files that are read at once.")
-    marks = record.content["files"]
-    beside = [Path(os.path.normpath(folder / mark["relative"])) for mark in marks]
-    paths = [
-        own if file_of(own).is_file() else Path(mark["path"])
-        for own, mark in zip(beside, marks)
-    ]
-    inputs = record.inputs(paths)
+    inputs = inputs_of(record)
+    assert isinstance(inputs, InputFiles)
     files = _files_of(inputs, list(record.content.get("result", {}).get("views", ())))
     views = {view for file in files for view in file.views or ()}
     for file in files:

@@ -1,10 +1,10 @@
 """Who may ask the studio for anything: token, host, origin; and headers of answers."""
 
 from hmac import compare_digest
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -107,11 +107,9 @@ class Guard:
         return answer
 
     def _has_cookie(self, headers: Headers) -> bool:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        except CookieError:
-            return False
-        return found is not None and _same(found.value, self._token)
+        # Other programs of this machine may have set cookies of any form beside ours.
+        found = cookie_parser(headers.get("cookie", "")).get(self._cookie)
+        return found is not None and _same(found, self._token)
 
 
 def _token_of(scope: Scope) -> str | None:

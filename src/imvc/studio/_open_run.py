@@ -1,14 +1,12 @@
 """OpenRun: a saved run with its edits, as the pages see it."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from imvc._plain import cut, plain
-from imvc.insight._column_kinds import read_column
+from imvc._plain import cut, fits, plain
 from imvc.insight._describe import OTHERS, SELECTED
 from imvc.insight._sample_map import metadata_column, number_column
 from imvc.methods._registry import METHODS
@@ -26,31 +24,12 @@ class OpenRun:
         self.run = SavedRun(folder)
         self.edits = LabelEdits(self.run)
 
-    @property
-    def problem(self) -> str | None:
-        """Why features and metadata cannot be shown."""
-        problem = self.run.data_problem()
-        if problem is not None:
-            return problem
-        try:
-            self.run.data  # noqa: B018 - read now, or never
-        except (OSError, ValueError, ImportError) as error:
-            return str(error)
-        return None
-
-    @cached_property
-    def metadata(self) -> list[str]:
-        """Columns of metadata that samples can be coloured by."""
-        known = self.run.data.metadata.items()
-        return [name for name, column in known if read_column(column).kind != "text"]
-
     def to_dict(self) -> dict[str, Any]:
-        """`Run`."""
-        run, edits, problem = self.run, self.edits, self.problem
+        """`Run`: of what its folder says; no table is read for it."""
+        run, edits, problem = self.run, self.edits, self.run.data_problem()
         record, result = run.record.content, run.result
         entry = METHODS.get(run.method)
         seconds = record.get("seconds") or {}
-        metadata = list(run.data.metadata) if problem is None else []
         found = {
             "title": f"{len(edits.clusters)} clusters of {len(run.labels)} samples",
             "method": entry.class_name if entry else run.method,
@@ -73,8 +52,8 @@ class OpenRun:
             "has_data": problem is None,
             "no_data_reason": problem,
             "colours": self._colours(problem is None),
-            "views": self._views(problem is None),
-            "metadata": metadata,
+            "views": self._views(),
+            "metadata": list(run.described_by()) if problem is None else [],
             "survival": record["request"].get("survival"),
             "seconds": sum(seconds.values()),
         }
@@ -126,21 +105,15 @@ class OpenRun:
             found.append({"kind": "pattern", "name": "", "title": "Tables it has"})
             found += [
                 {"kind": "metadata", "name": name, "title": name}
-                for name in self.metadata
+                for name, kind in self.run.described_by().items()
+                if kind != "text"
             ]
         return found
 
-    def _views(self, has_data: bool) -> list[dict[str, Any]]:
-        known = self.run.result.get("views") or {}
-        counts: Any = [None] * len(known)
-        if has_data:
-            views = self.run.data.views
-            known = dict(zip(views.names, views.n_features))
-            counts = views.mask.sum(axis=0)
-        return [
-            {"name": name, "n_features": width, "n_observed": n}
-            for (name, width), n in zip(known.items(), counts)
-        ]
+    def _views(self) -> list[dict[str, Any]]:
+        known: Any = self.run.result.get("views")
+        known = known if fits(known, dict[str, int]) else {}
+        return [{"name": name, "n_features": n} for name, n in known.items()]
 
     def column(self, kind: str, name: str, view: str) -> dict[str, Any]:
         """`Column`."""
@@ -222,12 +195,11 @@ class OpenRun:
             "metadata": [],
             "survival": None,
         }
-        problem = self.problem
+        problem = self.run.data_problem(thorough=True)
         if problem is not None:
-            return as_json(
-                {**found, "note": f"Only the clusters are known: {problem}."}
-            )
-        lasting = None if not survival else (survival[0], survival[1])
+            note = f"Only the clusters are known: {problem}."
+            return as_json({**found, "note": note})
+        lasting: Any = tuple(survival) if survival else None
         own = self.run.describe(chosen, survival=lasting)
         found |= {
             "views": [{"name": v.view, "n_observed": v.n_selected} for v in own.views],

@@ -262,8 +262,9 @@ class Jobs:
             del self._jobs[id], self._followed[id]
 
     def close(self) -> None:
-        """Cancel all that is not over."""
-        for id in list(self._jobs):
+        """Cancel all that is not over; it stays as what was interrupted."""
+        for id, job in list(self._jobs.items()):
+            job.undo = None
             self.cancel(id)
         self._thread.shutdown(wait=True, cancel_futures=True)
 
@@ -390,6 +391,8 @@ def _find(target: str) -> Any:
 
 def _settle_in() -> None:
     """Lead a group of processes, away from Ctrl-C, and end when the server does."""
+    # The server ends us with itself, as a daemon, but joblib uses one core in daemons.
+    multiprocessing.current_process().daemon = False
     if hasattr(os, "setpgid"):
         with suppress(OSError):
             os.setpgid(0, 0)

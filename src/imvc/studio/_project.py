@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,25 +19,26 @@ from imvc._files import atomic_write, check_folder
 from imvc._plain import cut, plain, wrong_key
 from imvc.io._output_folder import release_lock, take_lock
 from imvc.studio._entries import (
-    FILE_KINDS,
     JOINT,
-    JOINT_KINDS,
     ROLES,
-    RUN_KINDS,
+    VERSION,
     StudioFile,
     StudioRun,
     checked_options,
     clean_name,
+    defaults,
     ending,
-    no_options,
+    load_entries,
+    read_json,
+    saved_entries,
     stem_of,
 )
 
-FORMAT, VERSION = "imvc-studio", 1
 MOST_FILES = 200
-DEFAULT_FOLDER = "imvc_studio"
 MAIN = "main"  # the run of a folder that is a result itself
-_STUDIO, _LOCK = "studio.json", ".studio.lock"
+STUDIO, _LOCK = "studio.json", ".studio.lock"
+# What is shown of a run.json, and its kinds.
+_RECORD = {"result": dict[str, Any], "seconds": dict[str, float], "warnings": list[str]}
 
 
 class NotThere(LookupError):
@@ -67,10 +68,10 @@ class Project:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         check_folder(folder)
-        self.folder = Path(folder).absolute()
+        self.folder = Path(os.path.abspath(folder))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.files: list[StudioFile] = []
-        self.joint = dict(JOINT)
+        self.joint = defaults(JOINT)
         self.runs: list[StudioRun] = []
         self.notes: list[str] = []
         self._guard = threading.RLock()
@@ -116,7 +117,7 @@ class Project:
                 raise FileNotFoundError(f"{path}: no such file; check the path.")
         known = {self.path(file) for file in self.files}
         with self._guard:
-            fresh = [p for p in dict.fromkeys(p.absolute() for p in found)]
+            fresh = list(dict.fromkeys(map(_without_detours, found)))
             added = [
                 self._add(path.name, str(path)) for path in fresh if path not in known
             ]
@@ -256,14 +257,8 @@ class Project:
 
     def save(self) -> None:
         """Write ``studio.json``, whole or not at all."""
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "files": [asdict(file) for file in self.files],
-            "joint": self.joint,
-            "runs": [asdict(run) for run in self.runs],
-        }
-        with self._guard, atomic_write(self.folder / _STUDIO) as out:
+        content = saved_entries(self.files, self.runs, self.joint)
+        with self._guard, atomic_write(self.folder / STUDIO) as out:
             out.write(json.dumps(plain(content), indent=1).encode() + b"\n")
 
     def to_dict(self, active: Iterable[str] = ()) -> dict[str, Any]:
@@ -295,28 +290,30 @@ class Project:
         }
 
     def with_names(self, value: Any) -> Any:
-        """Texts, also those in lists and dicts, with uploads called by their names."""
-        names = {
-            str(self.path(file)): file.name for file in self.files if file.uploaded
-        }
-        return _replaced(value, names) if names else value
+        """Texts, also those in lists and dicts, with files called by their names."""
+        names = {path: Path(path).name for file in self.files for path in file.more}
+        names |= {str(self.path(file)): file.name for file in self.files}
+        names[f"{self.folder}{os.sep}"] = ""
+        longest_first = sorted(names, key=len, reverse=True)
+        pattern = re.compile("|".join(map(re.escape, longest_first)))
+        return _replaced(value, lambda text: pattern.sub(lambda m: names[m[0]], text))
 
     def _run_dict(self, run: StudioRun) -> dict[str, Any]:
         folder = self.folder / run.folder
         record = _record(folder)
         result = {**(run.request or {}), **record.get("result", {})}
-        seconds = record.get("seconds", {})
+        seconds, warnings = record.get("seconds"), record.get("warnings")
         return {
             "id": run.id,
             "name": run.name,
-            "state": "done" if record else "interrupted",
+            "state": "done" if self.is_done(run.id) else "interrupted",
             "method": result.get("method"),
             "n_clusters": result.get("n_clusters"),
             "n_samples": result.get("n_samples"),
             "created": record.get("created"),
             "seconds": sum(seconds.values()) if seconds else None,
-            "edited": (folder / "edits.json").is_file(),
-            "warning": self.with_names(next(iter(record.get("warnings", ())), None)),
+            "edited": (folder / "labels_edited.csv").is_file(),
+            "warning": self.with_names(warnings[0]) if warnings else None,
         }
 
     def _add(
@@ -348,52 +345,16 @@ class Project:
         return {path.name.split(".")[0] for path in there}
 
     def _open(self) -> None:
-        if (self.folder / _STUDIO).is_file():
-            self._load()
+        if (self.folder / STUDIO).is_file():
+            self.files, self.runs, self.joint = load_entries(self.folder / STUDIO)
         elif (self.folder / "run.json").is_file():
             self._take_result()
+        for file in self.files:
+            if not self.path(file).exists():
+                self.notes.append(f"{file.name}: the file is not there any more.")
         self._drop_uploads_that_were_cut_off()
         self._find_runs()
         self.save()
-
-    def _load(self) -> None:
-        path = self.folder / _STUDIO
-        content = read_json(path)
-        if content.get("format") != FORMAT:
-            raise ValueError(
-                f"{path}: is not a studio.json of imvc; move it away, and its files "
-                f"and runs are found anew."
-            )
-        if content.get("version") != VERSION:
-            raise ValueError(
-                f"{path}: has version {content.get('version')!r}, this imvc reads "
-                f"{VERSION}; upgrade imvc."
-            )
-        files: Any = content.get("files")
-        runs: Any = content.get("runs")
-        joint = {**JOINT, **(content.get("joint") or {})}
-        try:
-            for entries, kinds in (
-                (files, FILE_KINDS),
-                (runs, RUN_KINDS),
-                ([joint], JOINT_KINDS),
-            ):
-                for entry in entries:
-                    key = wrong_key(entry, kinds)
-                    if key is not None or set(entry) != set(kinds):
-                        raise TypeError(key)
-            self.files = [StudioFile(**entry) for entry in files]
-            self.runs = [StudioRun(**entry) for entry in runs]
-            for file in self.files:
-                file.options = no_options() | checked_options(file.options)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise ValueError(
-                f"{path}: is not as imvc writes it ({error}); move it away, and its "
-                f"runs are found anew."
-            ) from error
-        self.joint = joint
-        for file in [own for own in self.files if not self.path(own).exists()]:
-            self.notes.append(f"{file.name}: the file is not there any more.")
 
     def _take_result(self) -> None:
         """Files and choices of the ``run.json`` that stands in the folder."""
@@ -404,8 +365,6 @@ class Project:
             self.joint |= joint
         except ValueError as error:
             self.notes.append(f"The files of the run are not taken over: {error}")
-        for file in [own for own in self.files if not self.path(own).exists()]:
-            self.notes.append(f"{file.name}: the file is not there any more.")
 
     def _drop_uploads_that_were_cut_off(self) -> None:
         for part in (self.folder / "files").glob("*.part"):
@@ -415,10 +374,11 @@ class Project:
     def _find_runs(self) -> None:
         """Drop runs whose folders are gone; list those that are not listed."""
         for run in list(self.runs):
-            folder = (self.folder / run.folder).resolve()
-            if self.folder.resolve() not in (folder, *folder.parents):
+            folder = self.folder / run.folder
+            own = run.folder == "." or re.fullmatch(r"runs/[\w-]+", run.folder)
+            if not own or folder.is_symlink():
                 raise ValueError(
-                    f"{self.folder / _STUDIO}: run {run.id!r} is outside of the "
+                    f"{self.folder / STUDIO}: run {run.id!r} is outside of the "
                     f"project ({run.folder}); mend or remove that file."
                 )
             gone = run.folder == "." and not (folder / "run.json").is_file()
@@ -435,47 +395,9 @@ class Project:
         for path in sorted((self.folder / "runs").glob("*/run.json")):
             folder = path.parent
             relative = folder.relative_to(self.folder).as_posix()
-            if relative not in known and re.fullmatch(r"[\w-]+", folder.name):
+            ours = re.fullmatch(r"[\w-]+", folder.name) and not folder.is_symlink()
+            if relative not in known and ours:
                 self.runs.append(StudioRun(folder.name, folder.name, relative))
-
-
-def open_project(
-    paths: Sequence[str | os.PathLike[str]] = (),
-    folder: str | os.PathLike[str] | None = None,
-) -> Project:
-    """The project for the paths of a command.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Files, folders of tables, or one folder that is a project or a result.
-    folder : path-like, optional
-        Of the project. By default that among `paths`, or ``imvc_studio`` here.
-    """
-    given = [Path(path) for path in paths]
-    own = [path for path in given if _is_project(path)]
-    rest = [path for path in given if path not in own]
-    for path in rest:
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: no such file; check the path.")
-        if path.is_dir():
-            tables_in(path)
-    if len(own) > 1 or (own and folder is not None and Path(folder) != own[0]):
-        raise ValueError(
-            f"{own[-1]}: is a project or a result, and a studio opens one; give it "
-            f"alone, without --project."
-        )
-    project = Project(own[0] if own else folder or DEFAULT_FOLDER)
-    try:
-        project.add_paths(rest)
-    except BaseException:
-        project.close()
-        raise
-    return project
-
-
-def _is_project(path: Path) -> bool:
-    return any((path / name).is_file() for name in (_STUDIO, "run.json"))
 
 
 def tables_in(folder: Path) -> list[Path]:
@@ -487,21 +409,18 @@ def tables_in(folder: Path) -> list[Path]:
     return found
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON file that holds an object, or an error that names it."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: is not JSON ({error}); move it away.") from error
-    return content if isinstance(content, dict) else {}
-
-
 def _record(folder: Path) -> dict[str, Any]:
-    """What ``run.json`` says; nothing where there is none that can be read."""
+    """What ``run.json`` says; nothing where there is none as imvc writes it."""
     try:
-        return read_json(folder / "run.json")
+        record = read_json(folder / "run.json")
     except (OSError, ValueError):
         return {}
+    return record if wrong_key(record, _RECORD) is None else {}
+
+
+def _without_detours(path: Path) -> Path:
+    """An absolute path; a link in it stays one, unless ".." may lead out of it."""
+    return path.parent.resolve() / path.name if ".." in path.parts else path.absolute()
 
 
 def _next(letter: str, taken: Iterable[str], there: set[str]) -> str:
@@ -518,15 +437,13 @@ def _by_id(entries: Sequence[Any], id: str, what: str) -> Any:
     return found
 
 
-def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+def _replaced(value: Any, replace: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        for path, name in sorted(names.items(), key=lambda own: -len(own[0])):
-            value = value.replace(path, name)
-        return value
+        return replace(value) if os.sep in value else value
     if isinstance(value, Mapping):
-        return {key: _replaced(own, names) for key, own in value.items()}
+        return {key: _replaced(own, replace) for key, own in value.items()}
     if isinstance(value, list | tuple):
-        return [_replaced(own, names) for own in value]
+        return [_replaced(own, replace) for own in value]
     return value
 
 

@@ -16,7 +16,7 @@ from imvc.workflow import inspect_source
 File = Mapping[str, Any]
 
 _COLUMN = ("column", "kind", "why", "n_empty", "n_rows", "n_columns")
-_MOST_COLUMNS = 5_000  # listed of one file
+_LISTED, _MOST_COLUMNS = 2_000, 5_000  # columns of a table, entries of a file
 _EMPTY: dict[str, Any] = {
     "error": None,
     "view_names": [],
@@ -83,7 +83,7 @@ class Readings:
         inputs = replace(
             inputs, preparation=replace(inputs.preparation, empty_cells="fill")
         )
-        read = inputs.read(self._kept)
+        read = inputs.look(self._kept)
         inspection, _ = inspect_source(read)
         views = [file for file in files if file["role"] == "view"]
         by_file = self._by_file(views, read)
@@ -115,7 +115,7 @@ class Readings:
             if file["role"] == "metadata":
                 return self._without_own(self._metadata(file, None))
             alone = {**file, "role": "view"}
-            read = input_files([alone], joint).read(self._kept)
+            read = input_files([alone], joint).look(self._kept)
             return self._without_own(self._by_file([alone], read)[file["id"]])
         except Exception as error:
             return {**_EMPTY, **self._about(file), "error": _told(error)}
@@ -135,7 +135,7 @@ class Readings:
             columns: list[dict[str, Any]] = [
                 dict(zip(_COLUMN, entry))
                 for table, view in own
-                for entry in column_table(table, view)
+                for entry in column_table(table, view, _LISTED)
             ]
             texts = {t.source: t for t, _ in own}
             found[file["id"]] = {
@@ -172,6 +172,7 @@ class Readings:
             "notes": [note.removeprefix(start) for note in notes],
             **said,
             "view_names": [],
+            "id_column": self._kept.id_column(source, samples),
             "n_rows": n,
             "n_columns": len(columns),
             "columns": listed[:_MOST_COLUMNS],

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from imvc._files import atomic_write
 from imvc._plain import plain
+from imvc.io import InputError
 from imvc.studio._choices import (
     cluster_arguments,
     describing,
@@ -100,20 +102,36 @@ def predict_files(
     files: Sequence[Mapping[str, Any]],
     joint: Mapping[str, Any],
     folder: str,
+    metadata: str | None = None,
 ) -> dict[str, str]:
-    """Clusters of the samples of new files, by the model of a run; saved beside it."""
-    known = read_record(folder).content["result"]["views"]
+    """Clusters of the samples of new files, by the model of a run; saved beside it.
+
+    `metadata` tells the batches of the samples, if the run is adjusted for these.
+    """
+    record = read_record(folder).content
+    known = record["result"]["views"]
     names = [
         name if any(v == name or v.startswith(f"{name}.") for v in known) else None
         for name in map(name_of, files)
     ]
-    found = predict(
+    place = partial(
+        predict,
         folder,
         **layout(files, names),
         match_ids=joint["match_ids"],
         guard=True,
         progress=Pace(tell, "read", "predict"),
     )
+    if metadata is None or not record["request"].get("adjust"):
+        found = place()
+    else:
+        try:
+            found = place(metadata=metadata)
+        except InputError as error:  # it may be of the samples of the run alone
+            if not str(error).startswith(f"{metadata}: "):
+                raise
+            tell(message=str(error))
+            found = place()
     target = Path(folder) / "new"
     target.mkdir(exist_ok=True)
     taken = {path.stem for path in target.iterdir()}

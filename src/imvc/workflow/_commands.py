@@ -90,9 +90,8 @@ def inputs_of(record: RunRecord) -> InputFiles | BlockFiles:
         return BlockFiles(**{k: v for k, v in options.items() if k in names})
     paths = []
     for mark in record.content["files"]:
-        beside = os.path.abspath(record.path.parent / mark["relative"])
-        there = file_of(beside).is_file()
-        paths.append(Path(beside if there else mark["path"]))
+        beside = record.beside(mark)
+        paths.append(beside if file_of(beside).is_file() else Path(mark["path"]))
     return record.inputs(paths)
 
 

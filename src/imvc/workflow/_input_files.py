@@ -21,6 +21,7 @@ from imvc.io import (
     column_table,
     file_of,
     has_parquet,
+    learn_where_empty,
     read_views,
 )
 from imvc.io._file_bytes import check_path
@@ -88,13 +89,20 @@ class InputFiles:
     sheet: str | None = None
     guard: bool = False
 
-    def read(self, kept: KeptFiles | None = None) -> ViewFiles:
-        """Read, prepare and join the files; of those that are `kept`, what changed."""
+    def read(self, **how: Any) -> ViewFiles:
+        """Read, prepare and join the files; `how` as in `read_views`."""
         check_files(self.all_paths())
         options = {f.name: getattr(self, f.name) for f in fields(self)}
-        if kept is not None:
-            options["read"] = kept
-        return read_views(options.pop("paths"), **options)
+        return read_views(options.pop("paths"), **options, **how)
+
+    def look(self, kept: KeptFiles | None = None) -> ViewFiles:
+        """`read` without learning to fill cells of samples to come, which takes longer.
+
+        Of files that are `kept`, only what changed is read.
+        """
+        if kept is None:
+            return self.read(learn=learn_where_empty)
+        return self.read(read=kept, learn=kept.learn)
 
     def _parts(self) -> list[list[_Path]]:
         """Of every view the files that its rows are in."""
@@ -314,11 +322,14 @@ def check_files(paths: Sequence[Path]) -> None:
 
 
 def load_views(source: Any, stages: Stages, *, fingerprint: bool = True) -> LoadedViews:
-    """Views from files, from files read before, or from anything `as_views` takes."""
+    """Views from files, from files read before, or from anything `as_views` takes.
+
+    Without `fingerprint` they are only to be looked at, not to be fitted.
+    """
     marks: tuple[dict[str, Any], ...] = ()
     if isinstance(source, InputFiles):
         with stages.run("read"):
-            found = source.read()
+            found = source.read() if fingerprint else source.look()
         if fingerprint:
             with stages.run("checksums"):
                 marks = tuple(fingerprint_of(path) for path in source.all_paths())

@@ -260,8 +260,12 @@ class RunRecord:
             if here.get(name) != was
         ]
 
+    def beside(self, entry: Mapping[str, Any]) -> Path:
+        """Where a file of the run is if it was moved together with the folder."""
+        return Path(os.path.normpath(self.path.parent / entry["relative"]))
+
     def _find(self, entry: Mapping[str, Any]) -> Path:
-        beside = self.path.parent / entry["relative"]
+        beside = self.beside(entry)
         for path in (beside, Path(entry["path"])):
             if file_of(path).is_file():
                 return path

@@ -4,7 +4,7 @@ import csv
 import hashlib
 import os
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
+from imvc._plain import fits, wrong_key
 from imvc.insight import Description, describe
 from imvc.insight._sample_map import planes
 from imvc.io import FittedPreparation, InputError, file_of
@@ -21,6 +22,7 @@ from imvc.methods import load_model
 from imvc.views import IncompleteViews
 from imvc.workflow._batch_effects import BatchEffects
 from imvc.workflow._cluster import in_units, not_features
+from imvc.workflow._input_files import fingerprint_of
 from imvc.workflow._run_json import RunRecord, read_record
 
 _MAP = ".map.npz"
@@ -84,7 +86,9 @@ class SavedRun:
         self.record: RunRecord = read_record(self.folder)
         self.ids, self.columns = self._read_labels()
         self.labels: np.ndarray = self.columns["cluster"]
-        self._seen: dict[Path, tuple[int, int]] = {}  # files that are as in the run
+        # Files whose content was compared: by what they are known, and whether it is
+        # that of the run.
+        self._seen: dict[Path, tuple[tuple[int, int], bool]] = {}
 
     @property
     def result(self) -> dict[str, Any]:
@@ -127,10 +131,30 @@ class SavedRun:
             raise _altered(path, f"has not one row for each of {len(self.ids)} samples")
         return found
 
+    def described_by(self) -> dict[str, str]:
+        """Columns that the clusters were compared with, and their kinds.
+
+        As ``run.json`` tells it, so that no table is read. A column that the samples
+        were clustered by is none of them.
+        """
+        listed: Any = self.result.get("associations")
+        found = {
+            own["name"]: own["kind"]
+            for own in (listed if fits(listed, list[dict]) else ())
+            if wrong_key(own, {"name": str, "kind": str}) is None
+        }
+        for name in self.record.content["request"].get("survival") or ():
+            found.setdefault(str(name), "number")
+        return found
+
     # The files of the run
 
-    def data_problem(self) -> str | None:
-        """Why the tables of the run cannot be looked at; None if they can."""
+    def data_problem(self, thorough: bool = False) -> str | None:
+        """Why the tables of the run cannot be looked at; None if they can.
+
+        Unless that is to be `thorough`, files are the same if their sizes are, or if
+        their content was compared before.
+        """
         request = self.record.content["request"]
         if "out_of_core" in request:
             return (
@@ -143,9 +167,9 @@ class SavedRun:
             for path, mark in zip(
                 self.record.inputs().all_paths(), self.record.content["files"]
             ):
-                self._check_file(path, mark["sha256"])
+                self._check_file(path, mark, thorough)
         except (OSError, ValueError) as error:
-            return str(error)
+            return str(error).rstrip(".")
         return None
 
     @cached_property
@@ -157,13 +181,13 @@ class SavedRun:
         ValueError
             There are no such files, they are gone, or are not what they were.
         """
-        problem = self.data_problem()
+        problem = self.data_problem(thorough=True)
         if problem is not None:
             raise ValueError(
-                f"{self.folder}: features and metadata cannot be shown: {problem}"
+                f"{self.folder}: features and metadata cannot be shown: {problem}."
             )
         # They are byte by byte what the run has read, so that no guard is needed.
-        found = self.record.inputs().read()
+        found = self.record.inputs().look()
         ids = np.asarray(found.views.sample_ids).astype(str).astype(object)
         if not np.array_equal(ids, self.ids):
             raise ValueError(
@@ -175,16 +199,20 @@ class SavedRun:
     def take_data(self, other: "SavedRun") -> bool:
         """Use what another run has read, if its files and their options are the same.
 
-        Returns whether it could be.
+        Returns whether there is something to use.
         """
+        if "data" in self.__dict__:
+            return True
         if "data" not in other.__dict__ or self._data_key() != other._data_key():
+            return False
+        if not np.array_equal(self.ids, other.ids):
             return False
         self.__dict__["data"] = other.data  # as if it had been read
         return True
 
     def _data_key(self) -> Any:
         files = [mark["sha256"] for mark in self.record.content["files"]]
-        return self.record.content["request"].get("inputs"), files, self.ids.tolist()
+        return self.record.content["request"].get("inputs"), files
 
     def views(self) -> IncompleteViews:
         """The views that were clustered: without batch effects where adjusted."""
@@ -307,20 +335,21 @@ class SavedRun:
         columns["cluster"] = labels.astype(np.int64)
         return ids, columns
 
-    def _check_file(self, path: Path, sha256: str) -> None:
+    def _check_file(self, path: Path, mark: Mapping[str, Any], thorough: bool) -> None:
         """Refuse a file that is not the run's; what was seen is not read again."""
         stat = file_of(path).stat()
-        mark = (stat.st_size, stat.st_mtime_ns)
-        if self._seen.get(path) == mark:
-            return
-        with open(file_of(path), "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        if digest != sha256:
+        now = (stat.st_size, stat.st_mtime_ns)
+        before, same = self._seen.get(path, (None, False))
+        if before != now:
+            same = stat.st_size == mark.get("bytes", stat.st_size)
+            if same and thorough:
+                same = fingerprint_of(path)["sha256"] == mark["sha256"]
+                self._seen[path] = now, same
+        if not same:
             raise ValueError(
                 f"{path}: is not the file of that run any more (SHA-256 differs); "
                 f"bring the old file back, or cluster anew"
             )
-        self._seen[path] = mark
 
     def __repr__(self) -> str:
         return f"<SavedRun: {self.folder}, {len(self.labels)} samples>"
