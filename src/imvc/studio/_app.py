@@ -390,11 +390,11 @@ class Studio:
 
     async def compare(self, request: Request) -> Response:
         given = [request.query_params.get(key, "") for key in ("a", "b")]
-        runs = [self.project.run(id) for id in given]
-        folders = [self._folder(id) for id in given]
-        a, b = ({"id": run.id, "name": run.name} for run in runs)
-        asked = {"a": folders[0], "b": folders[1]}
-        return json_answer(await self.desk.call("compare", {"a": a, "b": b}, **asked))
+        a, b = (self._folder(id) for id in given)
+        found = json.loads(await self.desk.call("compare", a=a, b=b))
+        for side, id in zip(("a", "b"), given):
+            found[side] |= {"id": id, "name": self.project.run(id).name}
+        return JSONResponse(found)
 
     # Shared by several
 

@@ -159,12 +159,6 @@ def checked_request(body: Mapping[str, Any]) -> dict[str, Any]:
     return request
 
 
-def describing(request: Mapping[str, Any]) -> list[str]:
-    """Columns that a request judges samples by; they are no features."""
-    names = (*(request["survival"] or ()), request["batch"], request["adjust"])
-    return [name for name in names if name is not None]
-
-
 def cluster_arguments(request: Mapping[str, Any]) -> dict[str, Any]:
     """Keyword arguments of `imvc.workflow.cluster` for a checked request."""
     survival = request["survival"]

@@ -18,7 +18,7 @@ import numpy as np
 from imvc._machine import available_memory
 from imvc.methods import estimate_cost
 from imvc.methods._registry import METHODS
-from imvc.studio._choices import describing, input_files
+from imvc.studio._choices import input_files
 from imvc.studio._open_run import OpenRun, as_json, mark_of
 from imvc.studio._reading import Readings
 from imvc.workflow import (
@@ -31,7 +31,7 @@ from imvc.workflow import (
     script_text,
     write_table,
 )
-from imvc.workflow._commands import quoted
+from imvc.workflow._commands import describing, quoted
 from imvc.workflow._saved_run import read_labels
 
 _KEPT = 4  # runs that stay open

@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from asyncio import get_running_loop
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -71,30 +71,14 @@ class Desk:
         self._pipe: Connection | None = None
         self._closed = False
 
-    async def call(
-        self, method: str, more: Mapping[str, Any] | None = None, /, **arguments: Any
-    ) -> bytes:
-        """The answer of a method as JSON.
-
-        Parameters
-        ----------
-        method : str
-        more : mapping, optional
-            Entries to add to the answer; those of dicts in it to the dicts there.
-        **arguments
-
-        Raises
-        ------
-        StudioError
-        """
-        ask = partial(self._ask, method, dict(more or {}), arguments)
+    async def call(self, method: str, /, **arguments: Any) -> bytes:
+        """The answer of a method as JSON, or a `StudioError`."""
+        ask = partial(self._ask, method, arguments)
         return await get_running_loop().run_in_executor(self._thread, ask)
 
     def call_now(self, method: str, **arguments: Any) -> Any:
         """The answer of a method, waited for in a thread that may wait."""
-        return json.loads(
-            self._thread.submit(self._ask, method, {}, arguments).result()
-        )
+        return json.loads(self._thread.submit(self._ask, method, arguments).result())
 
     def start(self) -> None:
         """Start the process before the first call, which is then quicker."""
@@ -107,10 +91,10 @@ class Desk:
             end_process(self._process)
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(self, method: str, more: dict[str, Any], arguments: dict) -> bytes:
+    def _ask(self, method: str, arguments: dict[str, Any]) -> bytes:
         pipe = self._connect()
         try:
-            pipe.send((method, more, arguments))
+            pipe.send((method, arguments))
             outcome, *what = pipe.recv()
         except (EOFError, OSError):
             self._drop()
@@ -340,15 +324,11 @@ def answer_calls(pipe: Connection, target: str) -> None:
     desk = _find(target)()
     while True:
         try:
-            method, more, arguments = pipe.recv()
+            method, arguments = pipe.recv()
         except (EOFError, OSError):
             return
         try:
             found = getattr(desk, method)(**arguments)
-            for key, value in more.items():
-                found[key] = (
-                    {**found[key], **value} if isinstance(value, dict) else value
-                )
             text = json.dumps(found, allow_nan=False, separators=(",", ":"))
             answer: tuple[Any, ...] = ("done", text.encode())
         except Exception as error:

@@ -18,7 +18,6 @@ from imvc._plain import plain
 from imvc.io import InputError
 from imvc.studio._choices import (
     cluster_arguments,
-    describing,
     input_files,
     layout,
     name_of,
@@ -33,6 +32,7 @@ from imvc.workflow import (
     read_record,
     split_selection,
 )
+from imvc.workflow._commands import describing
 
 Tell = Callable[..., None]
 

@@ -132,7 +132,7 @@ def command_words(
         _add_block_files(words, inputs)
     else:
         _add_files(words, inputs)
-        _add_columns(words, inputs, _describing(asked))
+        _add_columns(words, inputs, describing(asked))
     _add_request(words, request, asked)
     words.option("-o", output, _OUTPUT)
     return words.words
@@ -307,7 +307,7 @@ def _asked(request: Mapping[str, Any]) -> dict[str, Any]:
     return {name: request.get(name, default) for name, default in _REQUEST.items()}
 
 
-def _describing(asked: Mapping[str, Any]) -> list[str]:
+def describing(asked: Mapping[str, Any]) -> list[str]:
     """Columns of metadata that are asked for by name."""
     names = (*(asked["survival"] or ()), asked["batch"], asked["adjust"])
     return [name for name in names if name is not None]
