@@ -192,6 +192,21 @@ def test_after_enough_timeouts_the_rest_is_recorded_untried(
     assert len(tried) == 2  # one of each setting
 
 
+def test_timeouts_of_other_suites_do_not_count(tmp_path, home, write_suite):
+    changes = [
+        ("level = [1, 2, 3]", "level = [1]"),
+        ("rates = [0.1, 0.5]", "give_up_after = 1\nrates = [0.5]"),
+        ("seeds = [0, 1]", "seeds = [0]"),
+    ]
+    path = write_suite(parameters="{ pause = 0.6 }", changes=changes)
+    with RecordStore(tmp_path / "r.sqlite") as store:
+        for size, limit in (("full", 0.3), ("quick", 60)):
+            plan = plan_suite(load_suite(path, size), data_home=home)
+            run_plan(plan, store, data_home=home, time_limit=limit, threads=1)
+        found = [(r.spec.rate, r.status) for r in store.records()]
+    assert sorted(found) == [(0.1, "timeout")] * 2 + [(0.5, "ok")] * 2
+
+
 def test_a_group_of_rise_runs_scores_as_single_fits_do(home):
     data = load_dataset("planted", home)
     group = [

@@ -76,7 +76,10 @@ def run_plan(
     state = Progress(len(keys), len(store.done(keys)))
     tell(state)
 
-    exhausted = _Exhausted(plan.suite.give_up_after, store)
+    # Only runs of this plan speak: another suite in the file had other limits.
+    planned = set(keys)
+    exhausted = _Exhausted(plan.suite.give_up_after)
+    exhausted.note([r for r in store.records() if r.spec.key in planned])
 
     def finish(records: list[Record]) -> None:
         nonlocal state
@@ -102,12 +105,10 @@ class _Exhausted:
     long on a dataset once needs too long on it with every mask.
     """
 
-    def __init__(self, after: int | None, store: RecordStore) -> None:
+    def __init__(self, after: int | None) -> None:
         self.after = after
         self._counts: Counter[tuple[str, str, str]] = Counter()
         self._last: dict[tuple[str, str, str], Record] = {}
-        if after is not None:
-            self.note(store.records())
 
     def note(self, records: list[Record]) -> None:
         for record in records:
