@@ -77,7 +77,7 @@ def test_given_anchors_and_ids_survive_the_file(data, tmp_path):
     np.testing.assert_array_equal(loaded.anchors[1], anchors[1])
     assert list(loaded.sample_ids_) == list(model.sample_ids_)
     with pytest.raises(ValueError, match="feature"):
-        loaded.predict([frames[0][frames[0].columns[::-1]], None])
+        loaded.predict([frames[0].add_prefix("x"), None])
 
 
 def test_saving_before_fitting_says_so(tmp_path):

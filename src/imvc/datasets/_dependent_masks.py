@@ -213,5 +213,6 @@ def _is_high(X: Any) -> NDArray[np.bool_]:
         score = (X.toarray() if sparse.issparse(X) else X)[:, 0]
     else:
         solver = "arpack" if sparse.issparse(X) else "auto"
-        score = PCA(1, svd_solver=solver, random_state=0).fit_transform(X)[:, 0]
+        axis = PCA(1, svd_solver=solver, random_state=0)
+        score = np.asarray(axis.fit_transform(X))[:, 0]
     return score > np.median(score)

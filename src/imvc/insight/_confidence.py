@@ -86,6 +86,8 @@ def confidence(
     Returns
     -------
     Confidence
+        The score of the samples of the fit is also noted on the model, as
+        ``confidence_``, for its ``results_``.
 
     Notes
     -----
@@ -112,8 +114,8 @@ def confidence(
         X = clustering_space(model, model.embedding_)
         fitted = margins(X, model.labels_, centers)
     if fitted is None or (n_refits == 0 and hasattr(model, "transform")):
-        X = clustering_space(model, model.transform(views))
-        margin = margins(X, model.predict(views), centers)
+        X = clustering_space(model, np.asarray(model.transform(views)))
+        margin = margins(X, np.asarray(model.predict(views)), centers)
     else:
         check_same_samples(
             model, views, "pass the data of the fit, or n_refits=0 for new samples"
@@ -123,6 +125,9 @@ def confidence(
     limit = _SMALL_MARGIN if fitted is None else margin_limit(fitted)
     low = (margin <= limit) | (stability <= _MOVED)
     score = margin if n_refits == 0 else (margin + stability) / 2
+    if fitted is not None and margin.shape == fitted.shape:
+        if np.allclose(margin, fitted):  # else they may be new samples
+            model.confidence_ = score
     return Confidence(margin, stability, score, low, _rule(limit, int(n_refits)))
 
 

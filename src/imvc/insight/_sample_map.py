@@ -59,7 +59,7 @@ def planes(embedding: np.ndarray) -> list[dict[str, Any]]:
     Y = Y / np.where(length == 0, 1, length)
     width = min(_WIDTH, *Y.shape)
     with np.errstate(invalid="ignore"):  # shares of no variance
-        coordinates = PCA(width, random_state=0).fit_transform(Y)
+        coordinates = np.asarray(PCA(width, random_state=0).fit_transform(Y))
     if width < 2:
         coordinates = np.column_stack([coordinates, np.zeros(len(Y))])
     found = [_plane("Principal axes", coordinates[:, :2])]
@@ -76,6 +76,7 @@ def _neighbour_plane(Y: np.ndarray) -> np.ndarray:
         layout = TSNE(
             init="pca", perplexity=perplexity, max_iter=500, random_state=0
         ).fit_transform(Y[chosen])
+    layout = np.asarray(layout)  # whatever scikit-learn is told to give
     plane = np.empty((len(Y), 2))
     plane[chosen] = layout
     others = np.setdiff1d(np.arange(len(Y)), chosen)
@@ -86,7 +87,7 @@ def _neighbour_plane(Y: np.ndarray) -> np.ndarray:
         weight /= weight.sum(axis=1, keepdims=True)
         plane[others] = np.einsum("ik,ikd->id", weight, layout[near])
     # The axes mean nothing: turn the map so that its length lies along the screen.
-    return PCA(2).fit_transform(plane)
+    return np.asarray(PCA(2).fit_transform(plane))
 
 
 def _plane(name: str, XY: np.ndarray) -> dict[str, Any]:

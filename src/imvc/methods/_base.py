@@ -24,6 +24,7 @@ from imvc._warn import warn_user
 from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._kmeans import kmeans
 from imvc.methods._iterations import Iterations
+from imvc.methods._output import as_labels, choose_output, result_table
 from imvc.methods._parameters import (
     Callback,
     Count,
@@ -100,6 +101,7 @@ class Learnt:
     n_views_in_: int
     view_names_: tuple[str, ...]
     sample_ids_: np.ndarray | None
+    mask_: np.ndarray | None
     stage_seconds_: dict[str, float]
 
 
@@ -148,6 +150,8 @@ class MultiViewClusterer(Learnt, ClusterMixin, BaseEstimator, metaclass=ABCMeta)
     view_names_ : tuple of str
     sample_ids_ : ndarray or None
         Ids of the samples, where they have some.
+    mask_ : ndarray of bool, shape (n_samples, n_views), or None
+        True where a sample was observed; None if the data were not in memory.
     stage_seconds_ : dict
         Seconds that each stage of the fit took.
     """
@@ -205,9 +209,47 @@ class MultiViewClusterer(Learnt, ClusterMixin, BaseEstimator, metaclass=ABCMeta)
 
     def fit_predict(
         self, Xs: Any, y: Any = None, *, mask: Any = None, batch: Any = None
-    ) -> np.ndarray:
-        """Cluster the samples and return their labels; parameters as in `fit`."""
-        return self.fit(Xs, mask=mask, batch=batch).labels_
+    ) -> np.ndarray | Any:
+        """Cluster the samples and return their labels; parameters as in `fit`.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_samples,), or what `set_output` asks for
+        """
+        self.fit(Xs, mask=mask, batch=batch)
+        return as_labels(self, self.labels_, self.sample_ids_)
+
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
+        """Choose what labels and embeddings come as.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            Of `fit_predict` and, where there are such, `predict`, `transform` and
+            `fit_transform`: arrays; a pandas Series or DataFrame with the ids of the
+            samples as its index; a polars Series or DataFrame. None changes nothing.
+            Without a choice ``sklearn.set_config(transform_output=...)`` counts.
+
+        Returns
+        -------
+        self
+        """
+        choose_output(self, transform)
+        return self
+
+    @property
+    def results_(self) -> Any:
+        """A table of the samples of the fit: id, cluster, confidence, views.
+
+        Samples without ids are numbered. ``confidence`` is there once
+        `imvc.confidence` was computed, ``views`` (the names of those observed) if the
+        data were in memory. A pandas DataFrame, or one of polars if `set_output` says
+        so.
+        """
+        check_is_fitted(self, "labels_")
+        return result_table(self)
 
     def _fit(self, data, batch=None):
         """The one way from data, wherever they are, to labels."""
@@ -290,6 +332,7 @@ class MultiViewClusterer(Learnt, ClusterMixin, BaseEstimator, metaclass=ABCMeta)
         self.view_names_ = data.names
         self._schema = data.schema
         self.sample_ids_ = data.sample_ids
+        self.mask_ = data.mask
         self.stage_seconds_ = {}
         self._range: SafeRange | None = None
         self._fill: CellFill | None = None

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from imvc.methods._base import MultiViewClusterer
 from imvc.methods._model_schema import check_feature_names
+from imvc.methods._output import as_labels, as_table
 from imvc.methods.persistence import naming_model, read_model, write_model
 from imvc.scale import CellFill, SafeRange
 from imvc.views import ViewSchema
@@ -19,11 +20,11 @@ class InductiveMixin(MultiViewClusterer):
 
     @abstractmethod
     def _transform(self, Xs, mask):
-        """Embedding of samples by what was learnt in `fit`."""
+        """Embedding of samples by what was learnt in `fit`, and their ids or None."""
 
     @abstractmethod
     def _predict(self, Xs, mask):
-        """Clusters of samples by what was learnt in `fit`."""
+        """Clusters of samples by what was learnt in `fit`, and their ids or None."""
 
     @abstractmethod
     def _get_state(self):
@@ -36,7 +37,7 @@ class InductiveMixin(MultiViewClusterer):
         ``sizes`` are the `Sizes` of the attributes, to check arrays against.
         """
 
-    def transform(self, Xs: Any, *, mask: Any = None) -> np.ndarray:
+    def transform(self, Xs: Any, *, mask: Any = None) -> np.ndarray | Any:
         """Embed samples, new ones or those of the fit.
 
         Parameters
@@ -49,12 +50,13 @@ class InductiveMixin(MultiViewClusterer):
 
         Returns
         -------
-        ndarray of shape (n_samples, embedding_dim)
+        ndarray of shape (n_samples, embedding_dim), or what `set_output` asks for
         """
         check_is_fitted(self)
-        return self._transform(Xs, mask)
+        Y, ids = self._transform(Xs, mask)
+        return as_table(self, Y, ids)
 
-    def predict(self, Xs: Any, *, mask: Any = None) -> np.ndarray:
+    def predict(self, Xs: Any, *, mask: Any = None) -> np.ndarray | Any:
         """Nearest cluster of samples, new ones or those of the fit.
 
         Parameters
@@ -63,16 +65,32 @@ class InductiveMixin(MultiViewClusterer):
 
         Returns
         -------
-        ndarray of int64, shape (n_samples,)
+        ndarray of int64, shape (n_samples,), or what `set_output` asks for
         """
         check_is_fitted(self)
-        return self._predict(Xs, mask)
+        return as_labels(self, *self._predict(Xs, mask))
 
     def fit_transform(
         self, Xs: Any, y: Any = None, *, mask: Any = None, batch: Any = None
-    ) -> np.ndarray:
+    ) -> np.ndarray | Any:
         """Fit and return ``embedding_``; parameters as in `fit`."""
-        return self.fit(Xs, mask=mask, batch=batch).embedding_
+        self.fit(Xs, mask=mask, batch=batch)
+        return as_table(self, self.embedding_, self.sample_ids_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns of `transform`: that of the class and a number.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self)
+        name, width = type(self).__name__.lower(), self.cluster_centers_.shape[1]
+        return np.array([f"{name}{j}" for j in range(width)], object)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file (arrays and JSON, no pickle), atomically.

@@ -3,7 +3,7 @@
 A shape is written as ``"float n d"``: the kind of numbers, then a letter for each size.
 A letter means the same size wherever it stands; ``*`` is any size. Kinds: ``float``
 (finite, and its square too), ``positive`` (that, and above zero), ``any`` (NaN and
-infinity as well), ``int``, ``ids`` (text or numbers).
+infinity as well), ``int``, ``bool``, ``ids`` (text or numbers).
 """
 
 from typing import Any
@@ -53,6 +53,8 @@ _ARRAYS = {
     "labels_": "int n",
     "embedding_": "float n d",
     "sample_ids_": "ids n",
+    "mask_": "bool n V",
+    "confidence_": "any n",
     "objective_": "any *",
     "anchor_distance_": "any V",
     "drift_": "any V",
@@ -66,8 +68,15 @@ _ARRAYS = {
 }
 # Lists with an array for each view; p are its features.
 _BY_VIEW = {"anchors_": "float * p", "means_": "float p"}
-_KINDS = {"float": "f", "positive": "f", "any": "f", "int": "iu", "ids": "OUSiu"}
-_MAY_BE_NONE = {"sample_ids_", "cluster_stability_", "stability_curve_"}
+_KINDS = {
+    "float": "f",
+    "positive": "f",
+    "any": "f",
+    "int": "iu",
+    "bool": "b",
+    "ids": "OUSiu",
+}
+_MAY_BE_NONE = {"sample_ids_", "mask_", "cluster_stability_", "stability_curve_"}
 
 
 class OtherModel(ValueError):

@@ -63,14 +63,13 @@ def update_model(model, Xs, mask):
     check_is_fitted(model)
     old, drawn = kept_samples(model), None
     with model._runner(Xs, mask, like=model._schema) as runner:
-        learning, ids = runner, runner.sample_ids
+        learning, ids, seen = runner, runner.sample_ids, runner.mask
         if old.stand_for is not None:
             drawn = old.stand_for + runner.n_samples
             learning = _share_of(runner, old)
-        elif model.sample_ids_ is None or ids is None:
-            ids = None
         else:
-            ids = np.concatenate([model.sample_ids_, ids])
+            ids = _joined(model.sample_ids_, ids)
+            seen = _joined(getattr(model, "mask_", None), seen)
         rows = learning.keep("graph", model._graphs, learning.blocks)
         new, n_old = model._statistics(learning, rows), len(old.starts) - 1
         keys = None if old.keys is None else learning.keep_keys()
@@ -87,6 +86,7 @@ def update_model(model, Xs, mask):
         distance = np.array([mean_distance(nearest) for nearest in views])
         runner.source.check_unchanged()  # before the model is another
         _solve_again(model, samples, ids, distance)
+        model.mask_ = seen
         if drawn is not None:
             place_all(model, runner)
             warn_user(
@@ -96,6 +96,11 @@ def update_model(model, Xs, mask):
             )
     _warn_of_drift(model)
     return model
+
+
+def _joined(old, new):
+    """What is known of old and of new samples; None where it is not known of all."""
+    return None if old is None or new is None else np.concatenate([old, new])
 
 
 def _share_of(runner, old):

@@ -348,11 +348,10 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
         embed, width = self._embed_views()
         with self._runner(Xs, mask, like=self._schema) as runner:
             embed = partial(embed, dtype=runner.dtype)
-            return runner.array(
-                runner.rows(
-                    "embedding", embed, runner.blocks, width=width, dtype=runner.dtype
-                )
+            Y = runner.rows(
+                "embedding", embed, runner.blocks, width=width, dtype=runner.dtype
             )
+            return runner.array(Y), runner.sample_ids
 
     def _predict(self, Xs, mask):
         embed, _ = self._embed_views()
@@ -365,7 +364,7 @@ class AnchorClusterer(InductiveMixin, MultiViewClusterer):
                 width=None,
                 dtype=np.int64,
             )
-            return runner.array(labels)
+            return runner.array(labels), runner.sample_ids
 
     @contextmanager
     def _runner(self, Xs, mask, like=None, **options):

@@ -101,10 +101,12 @@ class ImputeKMeans(InductiveMixin, EmbeddingClusterer):
     def _transform(self, Xs, mask):
         views = self._seen_views(Xs, mask)
         with threaded_map(self.n_jobs) as map:
-            return impute(empty_rows(views), views, self._scales, map)
+            X = impute(empty_rows(views), views, self._scales, map)
+        return X, views.sample_ids
 
     def _predict(self, Xs, mask):
-        return assign(self._transform(Xs, mask), self.cluster_centers_)[0]
+        X, ids = self._transform(Xs, mask)
+        return assign(X, self.cluster_centers_)[0], ids
 
     def _get_state(self):
         arrays = {f"center{v}": scale.center for v, scale in enumerate(self._scales)}

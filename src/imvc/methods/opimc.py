@@ -147,10 +147,12 @@ class OPIMC(InductiveMixin, EmbeddingClusterer):
         return Y - Y.mean(axis=1, keepdims=True)
 
     def _transform(self, Xs, mask):
-        return self._distances(self._seen_views(Xs, mask))
+        views = self._seen_views(Xs, mask)
+        return self._distances(views), views.sample_ids
 
     def _predict(self, Xs, mask):
-        return self._transform(Xs, mask).argmin(axis=1)
+        Y, ids = self._transform(Xs, mask)
+        return Y.argmin(axis=1), ids
 
     def _get_state(self):
         return {}, {}

@@ -220,6 +220,11 @@ class Runner(ABC):
     def sample_ids(self):
         return None if self.views is None else self.views.sample_ids
 
+    @property
+    def mask(self):
+        """Who is observed where, if the samples are in memory; else None."""
+        return None if self.views is None else self.views.mask
+
     @abstractmethod
     def collect(self, function, *inputs, at=None):
         """Results of a block function as a list.

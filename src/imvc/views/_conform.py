@@ -9,10 +9,15 @@ from imvc.views._container import IncompleteViews
 
 
 def conform(views: IncompleteViews, like: Any) -> IncompleteViews:
-    """Bring views into the order a model was fitted with, absent ones included."""
+    """Bring views into the order a model was fitted with, absent ones included.
+
+    Columns of the same names in another order are put into that of the fit.
+    """
     check_known(views.names, like)
     for v, name in enumerate(views.names):
-        check_features(views, v, like, list(like.names).index(name))
+        fitted = list(like.names).index(name)
+        views = _reorder_columns(views, v, _names_of(like)[fitted])
+        check_features(views, v, like, fitted)
     if views.names == tuple(like.names):
         return views
     n, n_views = views.n_samples, len(like.names)
@@ -33,6 +38,27 @@ def conform(views: IncompleteViews, like: Any) -> IncompleteViews:
         positions=tuple(positions),
         feature_names=tuple(feature_names),
     )
+
+
+def _reorder_columns(
+    views: IncompleteViews, v: int, fitted: tuple[str, ...] | None
+) -> IncompleteViews:
+    """The same views with the columns of `v` as fitted, if it has the same ones."""
+    new = views.feature_names[v]
+    if new is None or fitted is None or new == fitted or set(new) != set(fitted):
+        return views
+    place = {name: j for j, name in enumerate(new)}
+    if not len(place) == len(new) == len(fitted):  # names that come twice
+        return views
+    arrays, names = list(views.arrays), list(views.feature_names)
+    arrays[v] = arrays[v][:, [place[name] for name in fitted]]
+    names[v] = fitted
+    return replace(views, arrays=tuple(arrays), feature_names=tuple(names))
+
+
+def _names_of(like: Any) -> tuple[tuple[str, ...] | None, ...]:
+    """Names of features of every view; another make of schema may know none."""
+    return getattr(like, "feature_names", (None,) * len(like.names))
 
 
 def check_known(names: Any, like: Any) -> None:
@@ -57,14 +83,12 @@ def check_features(views: Any, v: int, like: Any, fitted: int) -> None:
             "pass the same features."
         )
     new = views.feature_names[v]
-    # A schema of another make may know nothing of feature names.
-    old = getattr(like, "feature_names", (None,) * len(like.names))[fitted]
+    old = _names_of(like)[fitted]
     if new is None or old is None or new == old:
         return
     j = next(j for j in range(n_old) if new[j] != old[j])
-    remedy = f"pass X[{list(old)}]" if n_old <= 5 else "reorder the columns"
-    if set(new) != set(old):
-        remedy = "pass the same features"
+    same = set(new) == set(old)
+    remedy = "reorder the columns" if same else "pass the same features"
     raise ValueError(
         f"view {name!r} has feature {new[j]!r} at column {j}, the model was fitted "
         f"with {old[j]!r} there; {remedy}."

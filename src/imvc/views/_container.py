@@ -54,6 +54,8 @@ class IncompleteViews:
     """Several views of the same samples, with a mask of what was observed.
 
     Made by :func:`as_views`, which checks everything; the constructor checks nothing.
+    ``views[rows]`` are some of the samples, so that scikit-learn's searches and
+    cross-validation split it by samples, which they do not with a list of views.
     The data are neither copied nor changed. What unobserved rows contain is never
     read, so methods ask for rows with `observed` and `take` instead of `arrays`.
 
@@ -276,8 +278,32 @@ class IncompleteViews:
             lines.append(f"{rest:>8}  in {len(smaller)} smaller patterns")
         return "\n".join(lines)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n_samples, n_views)``; scikit-learn asks for it before it splits."""
+        return self.mask.shape
+
     def __len__(self) -> int:
         return self.n_samples
+
+    def __getitem__(self, rows: Any) -> "IncompleteViews":
+        """Some of the samples, as `select` gives them."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]  # how scikit-learn asks for rows
+        if isinstance(rows, tuple):
+            raise TypeError(
+                "views are indexed by samples alone: views[rows]; select_views takes "
+                "some of the views."
+            )
+        return self.select(rows)
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        raise TypeError(
+            f"IncompleteViews holds {self.n_views} tables, not one matrix; give it to "
+            "a method of imvc, or one view, views.observed(v), to what takes a matrix. "
+            "In a Pipeline the method comes first: its scale= and empty_cells= do what "
+            "scalers and imputers would."
+        )
 
     def __repr__(self) -> str:
         views = ", ".join(f"{a}: {d}" for a, d in zip(self.names, self.n_features))

@@ -4,6 +4,7 @@ Plain arrays of finite numbers are read in this file alone. Tables of other libr
 and their ids, values that need care, and views for a fitted model have files beside it.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -249,6 +250,29 @@ def find_overflow(X: Any, wanted: np.ndarray) -> tuple[int, int] | None:
     return out_of_range(X, wanted) if overflows else None
 
 
+def _refuse_split_list(Xs: list | tuple) -> None:
+    """Refuse a list of views that scikit-learn has split as if views were samples.
+
+    Its searches and cross-validation take the entries of a list for samples, and a part
+    of the views looks like any other list. Only who called, and with what, tells: a
+    step of a Pipeline may have made the list of a matrix that was split by samples.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        caller = frame.f_globals.get("__name__", "")
+        splits = caller.startswith("sklearn.model_selection")
+        if splits and isinstance(frame.f_locals.get("X"), list | tuple):
+            raise TypeError(
+                "Xs is a list of views, which scikit-learn's cross-validation and "
+                "searches split by views instead of samples; pass "
+                "imvc.as_views(Xs, mask), which is split by samples."
+            )
+        # Between two of our frames there may be that of a context manager.
+        if not caller.startswith(("imvc.", "sklearn.", "contextlib")):
+            return  # somebody who made the list for us
+        frame = frame.f_back  # type: ignore[assignment]
+
+
 def named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:
     """Names and views in the order given; errors for what is no collection of views."""
     if isinstance(getattr(Xs, "mod", None), Mapping):  # a MuData
@@ -263,6 +287,7 @@ def named_entries(Xs: Any, like: Any) -> tuple[list[str], list[Any]]:
         if like is not None:
             check_known(names, like)
     elif isinstance(Xs, list | tuple):
+        _refuse_split_list(Xs)
         entries = list(Xs)
         names = [f"view{j}" for j in range(len(entries))]
         if like is not None:  # a model knows the views of a list by their order

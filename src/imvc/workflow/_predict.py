@@ -126,7 +126,7 @@ def predict(
     for note in found.notes:
         stages.say(note)
     with stages.run("predict"):
-        labels = model.predict(views)
+        labels = np.asarray(model.predict(views))
         trust = confidence(model, views, n_refits=0)
     return Prediction(
         ids=np.asarray(found.views.sample_ids),
