@@ -12,7 +12,7 @@ import imvc
 from imvc._notebook import bar, box, pattern_table, table, warned
 from imvc.datasets import make_views
 from imvc.views import IncompleteViews
-from imvc.workflow import Comparison, cluster
+from imvc.workflow import Comparison, MethodComparison, cluster
 
 EVIL = "<script>alert('&')</script>"
 RESULTS = ("views", "run", "explanation", "confidence", "inspection", "structure")
@@ -136,6 +136,17 @@ def test_frames_hold_what_the_results_do(results):
     assert list(frame.index) == [EVIL, "b"]
     assert list(frame["n_observed"]) == [v.n_observed for v in inspection.views]
     assert list(results["comparison"].to_frame()["error"].isna()) == [True, False, True]
+
+
+def test_a_comparison_of_files_shows_its_warnings_and_the_same_table(results):
+    comparison = results["comparison"]
+    found = MethodComparison(comparison, {}, None, warnings=(EVIL,))
+    page = Page(found._repr_html_())
+    assert page.text.startswith(EVIL)
+    assert page.text.endswith(Page(comparison._repr_html_()).text)
+    assert repr(found) == "<MethodComparison of 3 methods, 1 failed>"
+    frame = found.to_frame()
+    assert list(frame["agreement with rise"])[::2] == list(comparison.agreement[:, 1])
 
 
 def test_an_explanation_without_features_has_an_empty_frame(results):
