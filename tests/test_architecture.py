@@ -38,8 +38,9 @@ ROOMS = {
     | {"insight", "workflow", "studio"},
     "_version": set(),
 }
-# Atomic writing; names on demand; versions, memory; results as text; warnings.
-OPEN = {"_files", "_lazy", "_machine", "_plain", "_warn"}
+# Atomic writing; names on demand; versions, memory; results in notebooks and as text;
+# warnings.
+OPEN = {"_files", "_lazy", "_machine", "_notebook", "_plain", "_warn"}
 ROOMS |= {name: set() for name in OPEN}
 CORE = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 ARROW_MODULES = {

@@ -12,7 +12,8 @@ sample has no such view:
   missing where, `estimate_cost` what a fit will take;
 - which method: `AnchorBridge` needs no tuning and finds the number of clusters,
   `list_methods` has all names, `compare` runs several;
-- after: `explain`, `confidence`, `structure`, `associate`, `load_model`;
+- after: `explain`, `confidence`, `structure`, `associate`, `load_model`, and `annotate`
+  for AnnData and MuData;
 - from files to a page: `workflow.cluster`, or ``imvc cluster`` in a terminal.
 
 ``help(imvc.RISE)`` describes a method with its parameters, docs/tutorial.md a study.
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from imvc.insight import explain as explain
     from imvc.insight import inspect as inspect
     from imvc.insight import structure as structure
+    from imvc.io._annotate import annotate as annotate
     from imvc.methods import estimate_cost as estimate_cost
     from imvc.methods import load_model as load_model
     from imvc.methods._registry import *  # noqa: F403 - the classes of all methods
@@ -52,6 +54,7 @@ else:
             "": "datasets experiments io metrics plot report testing workflow",
             "_version": "__version__",
             "insight": "associate confidence describe explain inspect structure",
+            "io._annotate": "annotate",
             "methods": "estimate_cost get_method list_methods load_model "
             + " ".join(entry.class_name for entry in METHODS.values()),
             "views": "IncompleteViews as_views",

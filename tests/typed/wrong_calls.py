@@ -33,6 +33,7 @@ model.save(3)  # error: arg-type
 # Functions.
 imvc.compare(data.Xs, n_cluster=3)  # error: call-arg
 imvc.explain(model, data.Xs, n_features="all")  # error: arg-type
+imvc.annotate(data, model, keys="imvc")  # error: call-arg
 nmi(data.y, data.y, average="mean")  # error: arg-type
 make_views(90, random_sate=0)  # error: call-arg
 read_views(3)  # error: arg-type

@@ -243,7 +243,7 @@ def test_the_schema_names_views_and_features():
 
 def test_repr_is_one_line(views):
     assert repr(views) == (
-        "<IncompleteViews of 4 samples, 2 views (text: 3, genes: 2), 75.0 % observed>"
+        "<IncompleteViews of 4 samples, 2 incomplete: text 3 x 3, genes 3 x 2>"
     )
 
 

@@ -63,6 +63,14 @@ def interrupt(monkeypatch, stage):
     return lambda: monkeypatch.setattr(_folder, "save_state", save)
 
 
+def test_a_run_is_shown_without_what_needs_all_samples(arrays, tmp_path):
+    found = run(arrays, tmp_path / "out")
+    assert "comes back" not in found._repr_html_()
+    assert f"{max(found.sizes)}</td>" in found._repr_html_()
+    assert list(found.to_frame()) == ["cluster"]
+    np.testing.assert_array_equal(found.to_frame()["cluster"], found.labels)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_labels_are_those_of_a_fit_in_memory(arrays, tmp_path, method):
     found = run(arrays, tmp_path / "out", method=method)

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from imvc._notebook import box, import_pandas, table
 from imvc._plain import aligned, cut, plain
 from imvc.insight._sentences import p_text
 from imvc.insight._survival import ALPHA, Survival
@@ -147,19 +148,13 @@ class Associations:
 
     def to_frame(self) -> "pandas.DataFrame":
         """The tests as a table, one row per column of metadata. Needs pandas."""
-        try:
-            import pandas
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "to_frame needs pandas: pip install 'imvc[io]'", name=error.name
-            ) from error
         names = ["name", "kind", "test", "statistic", "p", "adjusted_p", "effect"]
         names += ["strength", "leakage", "leakage_p", "n_known", "n_unknown"]
         rows = [
             [getattr(column, name) for name in (*names, "sentence")]
             for column in self.columns
         ]
-        frame = pandas.DataFrame(rows, columns=[*names, "sentence"])
+        frame = import_pandas().DataFrame(rows, columns=[*names, "sentence"])
         return frame.set_index("name")
 
     def __str__(self) -> str:
@@ -173,6 +168,24 @@ class Associations:
             lines.append([cut(column.name, _NAME), *told])
         table = aligned(lines, left=(0, 1, 2))
         return table if self.survival is None else f"{table}\n{self.survival.sentence}"
+
+    def _repr_html_(self) -> str:
+        return box(
+            f"{len(self.columns)} columns against the clusters",
+            table(
+                "llrlrr",
+                ["column", "test", "effect", "", "p", "adjusted p"],
+                (
+                    [column.name, column.test, column.effect, column.strength or ""]
+                    + [
+                        None if p is None else p_text(p, "").strip()
+                        for p in (column.p, column.adjusted_p)
+                    ]
+                    for column in self.columns
+                ),
+            ),
+            *self.sentences(),
+        )
 
     def __repr__(self) -> str:
         tested = [c.adjusted_p for c in self.columns if c.adjusted_p is not None]

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from imvc._notebook import bar, box, import_pandas, table
 from imvc.insight._fitted import (
     check_same_samples,
     cluster_centers,
@@ -35,6 +36,7 @@ from imvc.views import IncompleteViews
 _SMALL_MARGIN = 0.1
 _MEDIAN_SHARE = 1 / 3  # in wide noisy spaces all margins are small
 _MOVED = 0.5  # stability at which a sample is flagged
+_BARS = 10  # in notebooks
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,39 @@ class Confidence:
     score: np.ndarray
     low: np.ndarray
     rule: str
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame of margin, stability, score and low, a row per sample."""
+        names = ("margin", "stability", "score", "low")
+        return import_pandas().DataFrame({name: getattr(self, name) for name in names})
+
+    def _counted(self) -> str:
+        return (
+            f"{len(self.score)} samples: median {np.median(self.score):.2f}, "
+            f"{int(self.low.sum())} low"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Confidence of {self._counted()}>"
+
+    def _repr_html_(self) -> str:
+        edges = np.linspace(0, 1, _BARS + 1)
+        every, low = (
+            np.histogram(x, edges)[0] for x in (self.score, self.score[self.low])
+        )
+        rows = zip(edges, edges[1:], every.tolist(), low.tolist())
+        return box(
+            f"Confidence of {self._counted()}",
+            table(
+                "lrlr",
+                ["score", "samples", "", "low"],
+                (
+                    [f"{a:.1f} to {b:.1f}", n, bar(n / every.max()), flagged]
+                    for a, b, n, flagged in rows
+                ),
+            ),
+            self.rule,
+        )
 
 
 def confidence(

@@ -1,13 +1,23 @@
 """explain: which features and views carry a clustering."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from imvc._plain import plain
+from imvc._notebook import (
+    bar,
+    box,
+    first_few,
+    import_pandas,
+    sizes_text,
+    table,
+    warned,
+    wrapped,
+)
+from imvc._plain import cut, plain
 from imvc.insight._agreement import view_agreement
 from imvc.insight._fitted import check_same_samples, model_views
 from imvc.insight._profiles import (
@@ -15,6 +25,7 @@ from imvc.insight._profiles import (
     standard_means,
     strongest_profiles,
 )
+from imvc.insight._sentences import percent
 from imvc.insight._view_columns import GroupMoments, feature_name, group_moments
 from imvc.metrics import pattern_leakage
 from imvc.scale import threaded_map
@@ -27,6 +38,8 @@ from imvc.views import IncompleteViews
 _LEAKAGE, _LEAKAGE_SMALL = 0.1, 5.0
 _SD_FLOOR = 0.01  # of the feature's standard deviation over all samples
 _FEWEST = 2  # samples on either side of a comparison
+_TOLD, _NAME = 3, 24  # features of a cluster in a line, and characters of a name
+_SEEN = 10  # views in the table of clusters
 
 
 @dataclass(frozen=True)
@@ -116,6 +129,51 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Everything in the types of JSON."""
         return plain(asdict(self), otherwise=float)  # a mean may be infinite
+
+    def to_frame(self) -> Any:
+        """The features as a pandas DataFrame, one row each."""
+        names = [f.name for f in fields(FeatureEffect)]
+        return import_pandas().DataFrame(map(asdict, self.features), columns=names)
+
+    def strongest(self, cluster: int) -> str:
+        """The largest effects of a cluster over all views, in a line."""
+        own = [effect for effect in self.features if effect.cluster == cluster]
+        own.sort(key=lambda effect: -abs(effect.effect))
+        return ", ".join(
+            f"{cut(effect.feature, _NAME)} {effect.effect:+.1f}"
+            for effect in own[:_TOLD]
+        )
+
+    def __repr__(self) -> str:
+        views = first_few(f"{cut(v.view, _NAME)} {v.agreement:.2f}" for v in self.views)
+        sizes = sizes_text([cluster.size for cluster in self.clusters])
+        return wrapped(f"<Explanation of {sizes}: agreement {views}>")
+
+    def _repr_html_(self) -> str:
+        names = [view.view for view in self.views[:_SEEN]]
+        warning = [] if self.leakage_warning is None else [self.leakage_warning]
+        return box(
+            sizes_text([cluster.size for cluster in self.clusters]),
+            warned(warning),
+            table(
+                "rr" + "r" * len(names) + "l",
+                ["cluster", "samples", *names, "strongest features (Hedges' g)"],
+                (
+                    [c.label, c.size, *(percent(c.observed[name]) for name in names)]
+                    + [self.strongest(c.label)]
+                    for c in self.clusters
+                ),
+                title="how many samples of each cluster are seen in the views",
+            ),
+            table(
+                "lrrlr",
+                ["view", "observed", "agreement", "", "weight"],
+                (
+                    [v.view, v.n_observed, v.agreement, bar(v.agreement), v.weight]
+                    for v in self.views
+                ),
+            ),
+        )
 
 
 def explain(

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from imvc._notebook import box, import_pandas, pattern_table, table, warned
 from imvc._plain import plain
 from imvc.insight._inspect_text import inspection_text
 from imvc.insight._inspect_warnings import (
@@ -145,8 +146,44 @@ class Inspection:
         """A picture of the patterns: one self-contained SVG, light and dark."""
         return upset_svg(self)
 
+    def to_frame(self) -> Any:
+        """The views as a pandas DataFrame, one row each, by name."""
+        frame = import_pandas().DataFrame(map(asdict, self.views))
+        return frame.set_index("name")
+
     def __str__(self) -> str:
         return inspection_text(self)
+
+    def _counted(self) -> str:
+        return (
+            f"{self.n_samples} samples, {len(self.views)} views: {self.n_complete} "
+            f"complete, {len(self.warnings)} warnings"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Inspection of {self._counted()}>"
+
+    def _repr_html_(self) -> str:
+        names = [view.name for view in self.views]
+        places = {name: v for v, name in enumerate(names)}
+        return box(
+            f"Inspection of {self._counted()}",
+            warned(self.warnings),
+            table(
+                "rlrrrrrr",
+                ["", "view", "features", "observed", "constant", "repeated"]
+                + ["least sd", "largest sd"],
+                (
+                    [i, view.name, view.n_features, view.n_observed, len(view.constant)]
+                    + [sum(len(group) - 1 for group in view.duplicates), *view.sd_range]
+                    for i, view in enumerate(self.views, 1)
+                ),
+            ),
+            pattern_table(
+                names,
+                [([places[name] for name in p.views], p.count) for p in self.patterns],
+            ),
+        )
 
 
 def inspect(Xs: Any, *, mask: Any = None) -> Inspection:

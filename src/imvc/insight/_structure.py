@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from imvc._notebook import box
 from imvc._plain import plain
 from imvc.insight._confidence import refit_labels
 from imvc.insight._fitted import check_same_samples, model_views
@@ -70,6 +71,17 @@ class Structure:
     def to_dict(self) -> dict[str, Any]:
         """Everything in the types of JSON; None for what is not known."""
         return plain(vars(self), otherwise=lambda _: None)
+
+    def __repr__(self) -> str:
+        told = {True: "found", False: "not found", None: "not known"}[self.found]
+        return (
+            f"<Structure: {told}, stability {self.stability:z.2f}, "
+            f"shuffled {self.shuffled:z.2f}, {self.n_fits} fits>"
+        )
+
+    def _repr_html_(self) -> str:
+        told = {True: "was found", False: "was not found", None: "is not known"}
+        return box(f"Cluster structure {told[self.found]}:", f"{self.reason}.")
 
 
 def structure(

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 
+from imvc._notebook import import_pandas
+
 KINDS = ("default", "pandas", "polars")
 # scikit-learn's name, for its `clone` takes what is under it along.
 _KEPT_AS = "_sklearn_output_config"
@@ -31,8 +33,8 @@ def as_labels(model: Any, labels: Any, ids: Any) -> Any:
     if kind == "default" or not isinstance(labels, np.ndarray):
         return labels
     if kind == "polars":
-        return _import("polars").Series("cluster", labels)
-    pandas = _import("pandas")
+        return _import_polars().Series("cluster", labels)
+    pandas = import_pandas()
     return pandas.Series(labels, _index(pandas, ids), name="cluster")
 
 
@@ -43,8 +45,8 @@ def as_table(model: Any, Y: Any, ids: Any) -> Any:
         return Y
     names = model.get_feature_names_out()
     if kind == "polars":
-        return _import("polars").DataFrame(Y, schema=list(names), orient="row")
-    pandas = _import("pandas")
+        return _import_polars().DataFrame(Y, schema=list(names), orient="row")
+    pandas = import_pandas()
     return pandas.DataFrame(Y, _index(pandas, ids), columns=names)
 
 
@@ -57,8 +59,8 @@ def result_table(model: Any) -> Any:
     mask = getattr(model, "mask_", None)
     if mask is not None:
         columns["views"] = _observed_views(mask, model.view_names_)
-    library = _import("polars" if output_kind(model) == "polars" else "pandas")
-    return library.DataFrame(columns)
+    polars = output_kind(model) == "polars"
+    return (_import_polars() if polars else import_pandas()).DataFrame(columns)
 
 
 def _observed_views(mask: np.ndarray, names: Any) -> np.ndarray:
@@ -74,11 +76,12 @@ def _index(pandas: Any, ids: Any) -> Any:
     return None if ids is None else pandas.Index(ids, name="id")
 
 
-def _import(library: str) -> Any:
+def _import_polars() -> Any:
     try:
-        return __import__(library)
-    except ImportError as error:
-        how = "imvc[io]" if library == "pandas" else library
-        raise ImportError(
-            f"results as tables need {library}: pip install '{how}'", name=library
+        import polars
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "set_output(transform='polars') needs polars: pip install polars",
+            name=error.name,
         ) from error
+    return polars

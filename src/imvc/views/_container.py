@@ -8,11 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from imvc._notebook import (
+    box,
+    first_few,
+    import_pandas,
+    pattern_table,
+    table,
+    wrapped,
+)
+from imvc._plain import cut
 from imvc.views._frames import JoinReport
 from imvc.views._keys import id_keys
 
 BLOCK_BYTES = 4 * 2**20  # of rows that are looked at in one go
 _SHOWN_PATTERNS = 8  # of a summary
+_NAME = 24  # characters of a view's name in a repr
 
 
 class Pattern(NamedTuple):
@@ -305,12 +315,42 @@ class IncompleteViews:
             "scalers and imputers would."
         )
 
+    def to_frame(self) -> Any:
+        """The mask as a pandas DataFrame: samples by their ids, a column per view."""
+        ids = self.sample_ids
+        index = None if ids is None else import_pandas().Index(ids, name="id")
+        return import_pandas().DataFrame(self.mask, index, self.names, copy=True)
+
     def __repr__(self) -> str:
-        views = ", ".join(f"{a}: {d}" for a, d in zip(self.names, self.n_features))
-        share = 100 * self.mask.mean() if self.mask.size else 0.0
-        return (
-            f"<IncompleteViews of {self.n_samples} samples, "
-            f"{self.n_views} views ({views}), {share:.1f} % observed>"
+        counts = self.mask.sum(axis=0).tolist()
+        views = first_few(
+            f"{cut(name, _NAME)} {count} x {d}"
+            for name, count, d in zip(self.names, counts, self.n_features)
+        )
+        return wrapped(f"<IncompleteViews of {self._counted()}: {views}>")
+
+    def _counted(self) -> str:
+        """How many samples, and how many of them lack a view."""
+        incomplete = self.n_samples - int(self.mask.all(axis=1).sum())
+        return f"{self.n_samples} samples, {incomplete} incomplete"
+
+    def _repr_html_(self) -> str:
+        shares = self.mask.mean(axis=0) if self.n_samples else np.zeros(self.n_views)
+        counts = self.mask.sum(axis=0).tolist()
+        patterns = sorted(self.patterns(), key=lambda p: (-len(p.rows), p.views))
+        return box(
+            f"{self._counted()}, {self.n_views} views",
+            table(
+                "rlrrr",
+                ["", "view", "features", "observed", "share"],
+                (
+                    [v, name, d, count, f"{100 * share:.1f} %"]
+                    for v, (name, d, count, share) in enumerate(
+                        zip(self.names, self.n_features, counts, shares), 1
+                    )
+                ),
+            ),
+            pattern_table(self.names, [(p.views, len(p.rows)) for p in patterns]),
         )
 
 

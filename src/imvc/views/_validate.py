@@ -81,7 +81,7 @@ def as_views(
     >>> import numpy as np
     >>> from imvc.views import as_views
     >>> as_views([np.eye(3), np.ones((3, 2))], mask=[[1, 1], [1, 0], [0, 1]])
-    <IncompleteViews of 3 samples, 2 views (view0: 3, view1: 2), 66.7 % observed>
+    <IncompleteViews of 3 samples, 2 incomplete: view0 2 x 3, view1 2 x 2>
     """
     if missing_values not in ("error", "keep"):
         raise ValueError(

@@ -7,6 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from imvc._notebook import (
+    Html,
+    bar,
+    box,
+    import_pandas,
+    sizes_text,
+    table,
+    warned,
+    wrapped,
+)
 from imvc._plain import plain
 from imvc.insight import (
     Associations,
@@ -128,6 +138,11 @@ class ClusterRun:
         return len(self.model.cluster_centers_)
 
     @property
+    def sizes(self) -> list[int]:
+        """Number of samples in every cluster."""
+        return np.bincount(self.labels, minlength=self.n_clusters).tolist()
+
+    @property
     def cluster_stability(self) -> np.ndarray | None:
         """Share of every cluster that comes back from run to run, where measured."""
         found = getattr(self.model, "cluster_stability_", None)
@@ -180,6 +195,13 @@ class ClusterRun:
             "n_views": self.views.mask.sum(axis=1),
         }
 
+    def to_frame(self) -> Any:
+        """The same as a pandas DataFrame, samples by their ids."""
+        pandas = import_pandas()
+        return pandas.DataFrame(
+            self.columns(), index=pandas.Index(self.sample_ids, name="id")
+        )
+
     def summary(self) -> dict[str, Any]:
         """The result in a few numbers, in JSON's types.
 
@@ -197,7 +219,7 @@ class ClusterRun:
             "suggested": not isinstance(model.n_clusters, int | np.integer),
             "candidates": _named(getattr(model, "candidates_", None)),
             "stability_curve": _named(getattr(model, "stability_curve_", None)),
-            "sizes": np.bincount(self.labels, minlength=self.n_clusters).tolist(),
+            "sizes": self.sizes,
             "cluster_stability": _numbers(self.cluster_stability),
         }
         leakage = model.pattern_leakage_
@@ -287,10 +309,48 @@ class ClusterRun:
             return save_run(self, taken, Stages(progress), report=report)
 
     def __repr__(self) -> str:
+        return wrapped(f"<ClusterRun: {self._counted()}>")
+
+    def _counted(self) -> str:
         return (
-            f"<ClusterRun: {self.method}, {self.views.n_samples} samples, "
-            f"{self.n_clusters} clusters>"
+            f"{self.method}, {self.views.n_samples} samples, {sizes_text(self.sizes)}"
         )
+
+    def _repr_html_(self) -> str:
+        views = []
+        if isinstance(self.views, IncompleteViews):
+            views.append(Html(self.views._repr_html_()))
+        return box(
+            self._counted(),
+            self.number_in_words(),
+            warned(self.warnings),
+            self._cluster_table(),
+            *views,
+        )
+
+    def _cluster_table(self) -> Html:
+        """Size of every cluster, and how far to trust it; what sets it apart."""
+        sizes = self.sizes
+        every = range(len(sizes))
+        bars = [bar(size / max(sizes)) for size in sizes]
+        # Side, head and cells of every column.
+        columns: list[tuple[str, str, Sequence[Any]]] = [
+            ("r", "cluster", every), ("r", "samples", sizes), ("l", "", bars),
+        ]  # fmt: skip
+        if self.cluster_stability is not None:
+            columns.append(("r", "comes back", self.cluster_stability.tolist()))
+        if self.confidence is not None:
+            score, low = self.confidence.score, self.confidence.low
+            own = [score[self.labels == c] for c in every]
+            medians = [float(np.median(x)) if len(x) else None for x in own]
+            flagged = np.bincount(self.labels[low], minlength=len(sizes))
+            columns.append(("r", "median confidence", medians))
+            columns.append(("r", "doubtful samples", flagged.tolist()))
+        if self.explanation is not None:
+            told = [self.explanation.strongest(c) for c in every]
+            columns.append(("l", "strongest features (Hedges' g)", told))
+        sides, head, cells = zip(*columns)
+        return table("".join(sides), head, zip(*cells))
 
 
 def _named(rows: Any) -> list[dict[str, Any]] | None:

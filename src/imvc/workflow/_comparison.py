@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from imvc._files import atomic_write
+from imvc._notebook import box, import_pandas, table, warned
 from imvc._plain import aligned, cut
 from imvc.methods import Cost
 from imvc.metrics import adjusted_rand
@@ -62,26 +63,23 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """The rows as a pandas DataFrame, without the labels (see `labels`)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "Comparison.to_frame needs pandas; install it with "
-                "pip install 'imvc[io]', or read the rows attribute."
-            ) from error
-        return pd.DataFrame(
+        return import_pandas().DataFrame(
             [{k: v for k, v in row.items() if k != "labels"} for row in self.rows]
         )
 
-    def tables(self) -> str:
-        """The rows and, below, the agreement of the methods, in 80 columns."""
+    def _lines(self) -> list[list[str]]:
+        """The rows in words, after their heads."""
         scores = [k for k in _PRINTED if self.rows and k in self.rows[0]]
         shown = ["seconds", "n_iter", "pattern_leakage", *scores]
         lines = [["method", *(_HEADS.get(key, key) for key in shown)]]
         for row in self.rows:
             numbers = (_number(row[key], _FORMS.get(key, ".3f")) for key in shown)
             lines.append([row["method"], *numbers])
-        text = aligned(_fitting(lines))
+        return lines
+
+    def tables(self) -> str:
+        """The rows and, below, the agreement of the methods, in 80 columns."""
+        text = aligned(_fitting(self._lines()))
         if len(self.names) > 1:
             text += f"\n\n{_agreement_text(self.names, self.agreement)}"
         return text
@@ -107,6 +105,21 @@ class Comparison:
     def __repr__(self) -> str:
         failed = len(self.rows) - len(self.names)
         return f"<Comparison of {len(self.rows)} methods, {failed} failed>"
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._lines()
+        agreement = zip(self.names, self.agreement.tolist())
+        return box(
+            f"{len(self.rows)} methods",
+            warned(self.remarks()),
+            table("l" + "r" * (len(head) - 1), head, rows),
+            table(
+                "l" + "r" * len(self.names),
+                ["", *self.names],
+                ([name, *row] for name, row in agreement),
+                title="agreement (adjusted Rand index)",
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +149,17 @@ class MethodComparison:
         """Methods that raised an error."""
         rows = self.comparison.rows
         return tuple(row["method"] for row in rows if row["error"] is not None)
+
+    def __repr__(self) -> str:
+        rows = self.comparison.rows
+        return f"<MethodComparison of {len(rows)} methods, {len(self.failed)} failed>"
+
+    def _repr_html_(self) -> str:
+        return warned(self.warnings) + self.comparison._repr_html_()
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame."""
+        return import_pandas().DataFrame(self.table())
 
     def table(self) -> list[dict[str, Any]]:
         """A row per method: numbers, scores, and its agreement with the others."""
