@@ -52,6 +52,6 @@ right.set(ylabel="placed as by all views", title="does the confidence tell?")
 
 # %%
 # Pixels or gradients alone place nearly every image as all five views do. Fourier
-# magnitudes and Zernike moments err in about one of eight: they do not know what is up
-# or where, so that a six may be a nine. The confidence tells: among the least sure
-# tenth of the placements more than a third differ, among the surest hardly any.
+# magnitudes do not know where the ink is, Zernike moments not which way is up, and both
+# err in about one of eight. The confidence tells: among the least sure tenth of the
+# placements more than a third differ, among the surest hardly any.

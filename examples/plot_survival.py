@@ -48,6 +48,6 @@ for column in found.columns:
     print(column.sentence)
 
 # %%
-# Cluster 2, which dies soonest, is also a little older. That is how these data were
+# The cluster that dies soonest is also a little older. That is how these data were
 # made, and the reason to look at all columns: a difference of survival may be one of
 # age.

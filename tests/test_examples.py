@@ -41,10 +41,11 @@ def sees_leakage(data, models, **_):
     assert accuracy(data.y, raw) < 0.7 < 0.99 < accuracy(data.y, unit)
 
 
-def sees_missing(scores, **_):
+def sees_missing(scores, leakage, **_):
     first, last = scores.mean(axis=2)[:, [0, -1]].T
     assert first[0] < first[1:].min() - 0.05
     assert (last / first)[0] < 0.75 < 0.8 < (last / first)[1:].min()
+    assert leakage["impute-kmeans"] > 0.05 > max(leakage["rise"], leakage["bridge"])
 
 
 def sees_new_samples(same, agrees, tenth, **_):
@@ -94,6 +95,10 @@ def sees_tumours(two, three, tumours, **_):
 def sees_wine_views(found, **_):
     told = {view.view: view.agreement for view in found.views}
     assert max(told, key=told.get) == "colour"
+    means = {one.feature: one.means for one in found.profiles}
+    rich, pale = np.argmax(means["proline"]), np.argmin(means["color_intensity"])
+    assert {rich, pale, np.argmin(means["flavanoids"])} == {0, 1, 2}
+    assert (rich, pale) == (np.argmax(means["alcohol"]), np.argmin(means["alcohol"]))
 
 
 @pytest.mark.parametrize(
