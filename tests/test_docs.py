@@ -3,8 +3,6 @@
 import doctest
 import importlib
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -72,21 +70,6 @@ def test_examples_in_docstrings_run(module):
     )
     assert found.attempted > 0
     assert found.failed == 0
-
-
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name
-)
-def test_examples_run(path, tmp_path):
-    pytest.importorskip("matplotlib")
-    done = subprocess.run(
-        [sys.executable, str(path), "--output", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs"])

@@ -3,6 +3,7 @@
 import re
 import runpy
 import sys
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from imvc import plot
 from imvc.datasets import make_views
 from imvc.insight import FeatureProfile, Survival
 from imvc.insight._sample_map import planes
+from imvc.metrics import adjusted_rand
 from imvc.plot._look import DARK, LIGHT
 from imvc.report._jinja import TEMPLATES
 from imvc.report.cluster_page._cluster_html import _curves
@@ -411,6 +413,13 @@ def test_both_curves_are_those_of_the_model_with_their_levels(run):
     assert [ax.get_title(loc="left") for ax in axes] == [*_curves(run.to_report())]
 
 
+def test_the_share_that_comes_back_has_its_own_axis(run):
+    flat = copy(run.model)
+    flat.stability_curve_ = run.model.stability_curve_ * [1, 1, 0] + [0, 0, 2]
+    left, right = plot.stability_curve(flat)
+    assert left.get_ylim()[1] < 1.1 < 2 < right.get_ylim()[1]
+
+
 def test_one_axes_holds_both_curves(run):
     _, ax = plt.subplots()
     assert plot.stability_curve(run.model, ax=ax) is ax
@@ -553,6 +562,13 @@ def test_equal_clusterings_flow_straight(rng):
         y = ribbon.get_path().vertices[:, 1]
         assert np.isclose(y[0], y[3])
     assert ax.get_xlabel() == "adjusted Rand index 1.00"
+
+
+def test_unrelated_clusterings_have_no_index_of_minus_zero():
+    a = np.repeat([0, 1], 500)
+    b = np.tile([0, 1], 500)
+    assert adjusted_rand(a, b) < 0
+    assert plot.flow(a, b).get_xlabel() == "adjusted Rand index 0.00"
 
 
 def test_samples_are_matched_by_their_ids(rng):

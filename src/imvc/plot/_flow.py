@@ -72,7 +72,8 @@ def flow(
     panel.set_xticks([0, 1], [cut(name, _LABEL) for name in names])
     panel.xaxis.tick_top()
     panel.tick_params(length=0)
-    panel.set(yticks=[], xlabel=f"adjusted Rand index {adjusted_rand(left, right):.2f}")
+    index = round(adjusted_rand(left, right), 2) + 0.0  # no minus zero
+    panel.set(yticks=[], xlabel=f"adjusted Rand index {index:.2f}")
     only_axis(panel)
     return panel
 

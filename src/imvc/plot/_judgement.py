@@ -93,7 +93,7 @@ def stability_curve(
         _curve(own, look, curve, look.mark, "o-")
         own.set_ylabel(curve.unit)
         own.set_title(curve.name, fontsize="medium", loc="left")
-        _number_axis(own, look, curves, taken)
+        _number_axis(own, look, [curve], taken)
     for own in ax[len(curves) :]:
         checked_axes(own).set_axis_off()
     return ax
