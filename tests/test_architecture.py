@@ -36,10 +36,9 @@ ROOMS = {
     },
     "cli": {"experiments", "report", "methods", "datasets", "metrics", "io"}
     | {"insight", "workflow", "studio"},
-    "_version": set(),
 }
 # Atomic writing; names on demand; versions, memory; results as text; warnings.
-OPEN = {"_files", "_lazy", "_machine", "_plain", "_warn"}
+OPEN = {"_files", "_lazy", "_machine", "_plain", "_version", "_warn"}
 ROOMS |= {name: set() for name in OPEN}
 CORE = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 ARROW_MODULES = {
