@@ -16,7 +16,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 import pandas as pd
 import pytest
 import zarr
-from environments import Environment
+from environments import Environment, megabytes
 
 from imvc.datasets import make_views
 
@@ -186,3 +186,15 @@ def test_without_an_extra_it_is_named(core, study, missing, code, extra):
     status, said = core.run("python", "-c", code, extra=extra)
     assert status != 0
     assert f"pip install 'imvc[{missing}]'" in said.splitlines()[-1]
+
+
+def test_no_install_has_grown_by_more_than_a_quarter(core):
+    """Against the table of docs/install.md, which names every extra that there is."""
+    page = (ROOT / "docs" / "install.md").read_text()
+    rows = re.findall(r"^\| [`(](\w+)[`)] \|.*\| (\d+) \| (\d+) \|$", page, re.M)
+    extras = core.core["imvc"].metadata.get_all("Provides-Extra")
+    assert {name for name, *_ in rows} == {*extras, "core"} - {"dev"}
+    for name, packages, size in rows:
+        found = core.core if name == "core" else core.added_by(name)
+        assert len(found) <= 1.25 * int(packages), f"{name} brings {sorted(found)}"
+        assert megabytes(found.values()) <= 1.25 * int(size), f"{name} has grown"
