@@ -174,8 +174,8 @@ def test_the_studio_starts_with_its_extra_alone(core, study):
     ("missing", "code", "extra"),
     [
         ("cli", program("--help"), None),
-        ("report", SAVED, None),
         ("report", DRAWN, None),
+        ("report", program("cluster", "absent.csv", "-o", "out"), "cli"),
         ("io", reading("csv"), None),
         ("excel", reading("xlsx"), None),
         ("dask", ZARR, None),
