@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test fuzz lint bench clean
+.PHONY: demo test test-oldest test-python fuzz lint bench dist clean
 
 demo: $(STAMP)
 	$(BIN)/imvc demo --output demo_output
@@ -15,6 +15,26 @@ test: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks examples docs/*.py
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto
+
+# With the oldest versions that pyproject.toml allows; they have wheels for Python 3.11.
+test-oldest:
+	python3.11 -m venv .venv-oldest
+	python3.11 .ci/oldest.py > .venv-oldest/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/oldest.txt -e '.[dev]'
+	.venv-oldest/bin/python -m pytest -n auto
+
+# With another Python: make test-python PY=python3.13; uv brings one that is not there.
+PY ?= python3.13
+test-python:
+	$(PY) -m venv .venv-$(PY) || uv venv --quiet --clear --seed --python $(PY) .venv-$(PY)
+	.venv-$(PY)/bin/python -m pip install --quiet -e '.[dev]'
+	.venv-$(PY)/bin/python -m pytest -n auto
+
+# The wheel and the source archive, in dist.
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
 
 # Damaged files of every format; findings go to fuzz_findings.
 MINUTES ?= 60
@@ -36,4 +56,4 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) demo_output fuzz_findings build dist src/*.egg-info
+	rm -rf $(VENV) .venv-* demo_output fuzz_findings build dist src/*.egg-info

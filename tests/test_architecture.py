@@ -36,11 +36,10 @@ ROOMS = {
     },
     "cli": {"experiments", "report", "methods", "datasets", "metrics", "io"}
     | {"insight", "workflow", "studio"},
-    "_version": set(),
 }
 # Atomic writing; names on demand; versions, memory; results in notebooks and as text;
-# warnings.
-OPEN = {"_files", "_lazy", "_machine", "_notebook", "_plain", "_warn"}
+# our version; warnings.
+OPEN = {"_files", "_lazy", "_machine", "_notebook", "_plain", "_version", "_warn"}
 ROOMS |= {name: set() for name in OPEN}
 CORE = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl"}
 ARROW_MODULES = {

@@ -15,6 +15,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
+from imvc._version import __version__
+
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as <malloc.h> numbers them
 _PACKAGES = ("imvc", "numpy", "scipy", "scikit-learn")
 
@@ -60,7 +62,8 @@ def package_versions(names: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in names:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
+            # What is installed may lag behind the sources of an editable install.
+            found[name] = __version__ if name == "imvc" else version(name)
     return found
 
 

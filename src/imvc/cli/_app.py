@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import imvc.cli
+from imvc._version import __version__
 from imvc.cli._options import with_groups
 from imvc.cli._printing import examples
 
@@ -46,9 +47,7 @@ def _command_modules():
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(version("imvc"))
+        typer.echo(__version__)
         raise typer.Exit
 
 

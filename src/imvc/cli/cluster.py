@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -163,6 +164,10 @@ def cluster(
     that was killed goes on from its finished stages: give the same command again.
     """
     _check_together(context)
+    if not (no_report or blocks.out_of_core) and find_spec("jinja2") is None:
+        raise ModuleNotFoundError(  # now, not after a long fit
+            "report.html needs jinja2: pip install 'imvc[report]', or pass --no-report."
+        )
     from imvc import workflow
 
     record = None if from_ is None else workflow.read_record(from_)

@@ -173,7 +173,7 @@ def read_raw(file: Request, transpose: bool = False) -> list[Raw]:
         check_guarded(file, kind)
     named = replace(file, name=file.name or (str(sheet) if by_sheet else stem))
     if kind in _TYPED:
-        need("pyarrow", source)
+        need("pyarrow", source, "excel" if kind in WORKBOOKS else "io")
         from imvc.io._arrow_files import read_columns
 
         found: list[Raw] = read_columns(kind, named)

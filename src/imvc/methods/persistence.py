@@ -15,7 +15,6 @@ import math
 import os
 import zipfile
 from contextlib import contextmanager
-from importlib.metadata import version
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ import numpy as np
 
 from imvc._files import atomic_write
 from imvc._plain import plain
+from imvc._version import __version__
 from imvc.methods._model_schema import OtherModel, check_attributes, check_header
 from imvc.methods._registry import METHODS
 
@@ -52,7 +52,7 @@ def write_model(model, path, state_arrays, state_values):
     header = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "imvc_version": version("imvc"),
+        "imvc_version": __version__,
         "class": type(model).__name__,
         "params": _split("param", params, arrays),
         "attributes": _split("attribute", attributes, arrays),
@@ -183,7 +183,7 @@ def _read_header(archive):
     newest = header.get("format_version")
     if isinstance(newest, int) and newest > FORMAT_VERSION:
         raise OtherModel(
-            f"has format version {newest}, newer than this imvc ({version('imvc')}) "
+            f"has format version {newest}, newer than this imvc ({__version__}) "
             "reads; upgrade imvc."
         )
     check_header(header)

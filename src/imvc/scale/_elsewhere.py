@@ -5,12 +5,12 @@ import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 from joblib import effective_n_jobs
 
+from imvc._version import __version__
 from imvc.io._errors import ChangedFileError
 from imvc.scale._block_plan import SmallBudgetError, parse_bytes, share_of_threads
 from imvc.scale._dask_runner import DaskRunner
@@ -125,7 +125,7 @@ def data_plan(source):
     """What identifies the data of a run and their cutting into blocks."""
     starts = np.ascontiguousarray(source.starts, np.int64)
     return {
-        "imvc": version("imvc"),
+        "imvc": __version__,
         "data": source.fingerprint,
         "blocks": hashlib.sha256(starts.tobytes()).hexdigest(),
     }

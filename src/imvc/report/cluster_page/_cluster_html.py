@@ -3,7 +3,6 @@
 import json
 import os
 from functools import partial
-from importlib.metadata import version
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 
 from imvc._files import atomic_write
 from imvc._plain import cut
+from imvc._version import __version__
 from imvc.insight import FeatureEffect
 from imvc.insight._column_kinds import day_text
 from imvc.insight._drawn import confidence_counts, number_curves
@@ -90,7 +90,7 @@ def cluster_page(report: ClusterReport) -> str:
     )
     script = (TEMPLATES / "cluster.js").read_text(encoding="utf-8")
     points, looks = point_data(report), cluster_looks(report.labels)
-    imvc_version = report.versions.get("imvc") or version("imvc")
+    imvc_version = report.versions.get("imvc") or __version__
     text = environment.get_template("cluster.html.j2").render(
         report=report,
         summary=summary(report),
