@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "src"))
 os.environ.setdefault("MPLBACKEND", "Agg")  # figures of the gallery, no windows
 
 import imvc  # noqa: E402 - the checkout's, not an installed one
+from imvc.methods._registry import METHODS  # noqa: E402
 
 project = "imvc"
 author = "The imvc developers"
@@ -57,6 +58,7 @@ html_theme_options = {
     "show_prev_next": False,
     "footer_end": [],
     "navigation_with_keys": False,
+    "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
 }
 
@@ -94,6 +96,10 @@ sphinx_gallery_conf = {
 }
 
 
+PAGES = {
+    f"imvc.{method.class_name}": f"/docs/methods/{name.replace('-', '_')}"
+    for name, method in METHODS.items()
+}
 LINKS = nodes.reference | addnodes.pending_xref
 
 
@@ -127,14 +133,16 @@ class LinkCode(SphinxTransform):
                 node.replace_self(link)
 
 
-def escape_types(app, what, name, obj, options, lines):
-    """In ``shape (n_iter_,)`` the underscore is no mark of a link."""
+def complete_docstring(app, what, name, obj, options, lines):
+    """Lead from a method to its page; keep ``(n_iter_,)`` from being a link."""
     lines[:] = [
         re.sub(r"(\w)_(?=[,)])", r"\1\\_", line) if re.match(r"\w+ : ", line) else line
         for line in lines
     ]
+    if what == "class" and name in PAGES:
+        lines[2:2] = [f"The method in words and formulas: :doc:`{PAGES[name]}`.", ""]
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", escape_types, priority=100)
+    app.connect("autodoc-process-docstring", complete_docstring, priority=100)
     app.add_transform(LinkCode)
