@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-oldest test-python fuzz lint bench dist clean
+.PHONY: demo test test-oldest test-python fuzz lint bench docs dist clean
 
 demo: $(STAMP)
 	$(BIN)/imvc demo --output demo_output
@@ -48,6 +48,10 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/bench_rise.py
 
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -d docs/_build/doctrees -c docs . docs/_build/html
+	@echo docs/_build/html/index.html
+
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "imvc needs Python 3.11 or later; try make PYTHON=python3.12"; exit 1; }
@@ -56,4 +60,5 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) .venv-* demo_output fuzz_findings build dist src/*.egg-info
+	rm -rf $(VENV) .venv-* demo_output fuzz_findings build dist src/*.egg-info \
+	  docs/_build docs/api docs/gallery

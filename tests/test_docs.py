@@ -79,14 +79,3 @@ def test_links_between_pages_lead_somewhere(page):
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
-
-
-def test_the_readme_example_runs():
-    """The first code block of the README, on data of its shape."""
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    data = make_views(90, (5, 6, 7), 4, random_state=0)
-    names = dict(zip(("X_text", "X_genes", "X_image"), data.Xs))
-    names |= {"X_text_new": data.Xs[0][:3], "X_image_new": data.Xs[2][:3]}
-    lines = [line for line in code[1].splitlines() if "model.imvc" not in line]
-    exec("\n".join(lines), names)
-    assert names["labels"].shape == (90,)

@@ -88,7 +88,7 @@ class GSRIMC(EmbeddingClusterer):
     eigenvalues_ : ndarray of shape (n_clusters,)
         Theirs. Where one is near 0 the graph has collapsed, and a warning says so.
     objective_ : ndarray of shape (n_iter_,)
-        The residual max(|S - Z - E|, |Z - Z_previous|), which must vanish.
+        The residual ``max(|S - Z - E|, |Z - Z_previous|)``, which must vanish.
 
     References
     ----------
