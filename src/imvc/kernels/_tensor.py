@@ -106,7 +106,9 @@ def _floating(X):
     return X if np.issubdtype(X.dtype, np.inexact) else X.astype(np.float64)
 
 
-def shrink_frequencies(T, tau, *, scale=1.0, repeat_last=False, overwrite=False):
+def shrink_frequencies(
+    T, tau, *, scale=1.0, repeat_last=False, overwrite=False, map=map, workers=1
+):
     """t-SVD shrinkage of V matrices whose rows alternate, DFT along the first axis.
 
     An unnormalised DFT, then every frequency slice (V x width) has its singular values
@@ -126,6 +128,9 @@ def shrink_frequencies(T, tau, *, scale=1.0, repeat_last=False, overwrite=False)
     overwrite : bool
         Give the result the memory of ``T`` where possible: for a C-contiguous ``T`` of
         an even width. Otherwise one array of this size is made.
+    map, workers : callable and int
+        How functions are run on blocks of frequencies, perhaps on threads, and how
+        many threads the DFT gets. The result does not depend on them.
 
     Returns
     -------
@@ -144,7 +149,8 @@ def shrink_frequencies(T, tau, *, scale=1.0, repeat_last=False, overwrite=False)
     length, _, width = T.shape
     if T.size == 0:
         return T.copy()
-    F = scipy.fft.fft(_pair_columns(T, overwrite), axis=0, overwrite_x=True)
+    rule = {"axis": 0, "overwrite_x": True, "workers": workers}
+    F = scipy.fft.fft(_pair_columns(T, overwrite), **rule)
     blocks = block_slices(length, F[0].size, entries=1 << 14)
     half, mirror = length // 2 + 1, -np.arange(length) % length
 
@@ -152,14 +158,18 @@ def shrink_frequencies(T, tau, *, scale=1.0, repeat_last=False, overwrite=False)
         f = np.flatnonzero(chosen)
         return np.concatenate([F[f], F[mirror[f]].conj()], axis=2) / np.sqrt(2)
 
-    grams = [_grams(F[b].astype(np.complex128, copy=False)) for b in blocks]
-    K = np.concatenate(grams)
+    def gram(b):
+        return _grams(F[b].astype(np.complex128, copy=False))
+
+    def shrink(b):
+        F[b] = cores[b] @ F[b]
+
+    K = np.concatenate([*map(gram, blocks)])
     K = (K[:half] + K[mirror[:half]].conj()) / 2
     cores = scale * _shrinking_cores(K, _taus(tau, length, repeat_last), rotated)
     cores = np.concatenate([cores, cores[1 : length - half + 1][::-1].conj()])
-    for b in blocks:
-        F[b] = cores[b] @ F[b]
-    pairs = scipy.fft.ifft(F, axis=0, overwrite_x=True)
+    list(map(shrink, blocks))
+    pairs = scipy.fft.ifft(F, **rule)
     return pairs.view(T.dtype)[..., :width]
 
 

@@ -40,6 +40,7 @@ from imvc.kernels._tensor import shrink_frequencies, shrink_groups
 from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, Positive, estimator
+from imvc.scale import n_threads, threaded_map
 
 _MU, _RHO, _MU_MAX = 2.0, 1.2, 1e10  # first penalty, its growth, its bound
 _RANK_WEIGHT = 4.0  # of ||Z||_T; implied by the release, whose parameters assume it
@@ -114,6 +115,7 @@ class GSRIMC(EmbeddingClusterer):
     eigenvectors: Literal["algebraic", "magnitude"] = "algebraic"
     repeat_last: bool = False
     shuffle: bool = True
+    n_jobs: int | None = None
     n_init: Count = 50
     max_iter: Count = 120
     tol: NonNegative = 1e-6
@@ -124,8 +126,13 @@ class GSRIMC(EmbeddingClusterer):
         with self._stage("graphs"):
             B = view_graphs(views, self.n_neighbors, rng)
         weights = self.error_weight or n**-0.5, self.fidelity, self.coupling
-        with self._stage("solve"), self._iterations() as steps:
-            Z = solve(B, views.mask, weights, steps, repeat_last=self.repeat_last)
+        rule = {"repeat_last": self.repeat_last, "workers": n_threads(self.n_jobs)}
+        with (
+            self._stage("solve"),
+            self._iterations() as steps,
+            threaded_map(self.n_jobs) as map,
+        ):
+            Z = solve(B, views.mask, weights, steps, map=map, **rule)
         with self._stage("spectrum"):
             W, c = normalized_adjacency(Z.mean(axis=0)), self.n_clusters
             self.eigenvalues_, Y = largest_eigenvectors(W, c, by=self.eigenvectors)
@@ -146,7 +153,7 @@ def view_graphs(views, k, rng):
     return graphs
 
 
-def solve(B, mask, weights, steps, *, repeat_last=False):
+def solve(B, mask, weights, steps, *, repeat_last=False, map=map, workers=1):
     """ADMM from S = Z = E = A = 0 with the weights l1, l2, l3; returns Z (V, n, n).
 
     One walk over the blocks of rows ends an iteration (E, A) and begins the next one (S
@@ -168,20 +175,26 @@ def solve(B, mask, weights, steps, *, repeat_last=False):
         zero = np.zeros_like(S[b])
         update_S(zero, edges, seen, mu, l2, near=thetas[b], out=S[b])
         H[b] = G[b, :, :n] = S[b]
+
+    def update_rows(part):
+        b, edges, seen = part
+        Z_b, G_b, S_b, H_b = Z[b, :, :n], G[b, :, :n], S[b], H[b]
+        change = largest_entry(Z_b - G_b)  # where the old Z is still
+        E, A = update_E_and_A(H_b, Z_b, mu, l1, grown)
+        T = Z_b + E
+        gap = max(change, largest_entry(S_b - T))
+        T -= A
+        update_S(T, edges, seen, grown, l2, near=thetas[b], out=S_b)
+        np.add(S_b, A, out=H_b)
+        target_of_Z(H_b, E, Z_b, grown, l3, out=G_b)
+        return gap
+
+    rule = {"repeat_last": repeat_last, "map": map, "workers": workers}
     for _ in steps:
-        Z, Z_old = update_Z(G, mu, l3, repeat_last), Z
-        G = Z_old  # row by row, when a row of the old Z is no longer needed
-        gap, grown = 0.0, min(_RHO * mu, _MU_MAX)
-        for b, edges, seen in parts:
-            Z_b, G_b, S_b, H_b = Z[b, :, :n], G[b, :, :n], S[b], H[b]
-            change = largest_entry(Z_b - Z_old[b, :, :n])
-            E, A = update_E_and_A(H_b, Z_b, mu, l1, grown)
-            T = Z_b + E
-            gap = max(gap, change, largest_entry(S_b - T))
-            T -= A
-            update_S(T, edges, seen, grown, l2, near=thetas[b], out=S_b)
-            np.add(S_b, A, out=H_b)
-            target_of_Z(H_b, E, Z_b, grown, l3, out=G_b)
+        # A row of the old Z makes room for one of G when it is no longer needed.
+        Z, G = update_Z(G, mu, l3, **rule), Z
+        grown = min(_RHO * mu, _MU_MAX)
+        gap = max(map(update_rows, parts))
         mu = grown
         steps.add(gap)
         steps.converged = gap < steps.tol
@@ -227,7 +240,7 @@ def target_of_Z(H, E, Z, mu, l3, *, out):
     out -= share * Z
 
 
-def update_Z(G, mu, l3, repeat_last=False):
+def update_Z(G, mu, l3, **rule):
     """Z: t-SVD shrinkage of mu G / (mu + 2 l3) by 4 / (mu + 2 l3), DFT along the rows.
 
     That is the shrinkage of G by 4 / mu, times mu / (mu + 2 l3).
@@ -236,8 +249,8 @@ def update_Z(G, mu, l3, repeat_last=False):
         G,
         _RANK_WEIGHT / mu,
         scale=mu / (mu + 2 * l3),
-        repeat_last=repeat_last,
         overwrite=True,
+        **rule,
     )
 
 

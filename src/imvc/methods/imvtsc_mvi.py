@@ -38,6 +38,7 @@ from imvc.kernels._tensor import multiply_slices, shrinking_cores, slice_grams
 from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, estimator
+from imvc.scale import threaded_map
 
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
 _NARROW = 0.7  # features per sample below which the d x d side costs less: flops
@@ -112,6 +113,7 @@ class IMVTSCMVI(EmbeddingClusterer):
     eigenvalues: Literal["magnitude", "algebraic"] = "magnitude"
     repeat_last: bool = False
     shuffle: bool = True
+    n_jobs: int | None = None
     max_iter: Count = 120
     tol: NonNegative = 1e-6
 
@@ -125,21 +127,27 @@ class IMVTSCMVI(EmbeddingClusterer):
         with self._stage("graphs"):
             X = [padded_unit_rows(views, v) for v in range(l)]
             Z = initial_graphs(X, views, self.n_neighbors)
-        with self._stage("solve"), self._iterations() as steps:
-            solve(X, views.mask, Z, lambdas, steps, repeat_last=self.repeat_last)
+        rule = {"repeat_last": self.repeat_last}
+        with (
+            self._stage("solve"),
+            self._iterations() as steps,
+            threaded_map(self.n_jobs) as map,
+        ):
+            solve(X, views.mask, Z, lambdas, steps, map=map, **rule)
         with self._stage("embedding"):
             W, c = normalized_adjacency(Z.mean(axis=0)), self.n_clusters
             self.eigenvalues_, F = largest_eigenvectors(W, c, by=self.eigenvalues)
         return F.astype(views.dtype)
 
 
-def solve(X, mask, Z, lambdas, steps, *, repeat_last=False):
+def solve(X, mask, Z, lambdas, steps, *, repeat_last=False, map=map):
     """The ADMM loop from the graphs ``Z`` (l, n, n), which it overwrites.
 
-    Returns the inferred rows E of every view. The simplex, the DFT and the multipliers
-    act on rows of the graphs: two walks over blocks of rows, one before and one after
-    the spectrum is shrunk, read and write every stack once, since memory is slower than
-    arithmetic.
+    Returns the inferred rows E of every view. Views meet in the spectrum only, so what
+    comes before and after it is done for each by itself, side by side with a ``map`` on
+    threads. The DFT and the multipliers act on rows of the graphs: two walks over
+    blocks of rows, one before and one after the spectrum is shrunk, read and write
+    every stack once, since memory is slower than arithmetic.
     """
     lambda1, lambda2, lambda3 = lambdas
     (l, n), mu = Z.shape[:2], _MU
@@ -150,26 +158,34 @@ def solve(X, mask, Z, lambdas, steps, *, repeat_last=False):
     blocks = block_slices(n, l * n, entries=1 << 16)
     for b in blocks:
         target_of_Z(Z[:, b], Z[:, b], A[:, b], lambda3, mu, out=Q[:, b])
+
+    def update_Z(v):
+        update_T(Q[v], views[v], coupling(l, lambda3, mu)[1], mu)
+        project_simplex(Q[v], near=thetas[v], out=Z[v])
+
+    def transform(b):
+        A[:, b] += Z[:, b]
+        F[:, b] = scipy.fft.rfft(A[:, b])
+        return slice_grams(F[:, b])
+
+    def update_P_and_A(b):
+        P = scipy.fft.irfft(multiply_slices(cores, F[:, b]), n, overwrite_x=True)
+        A[:, b] -= P
+        worst = largest_difference(Z[:, b], P)
+        A[:, b] /= growth
+        target_of_Z(Z[:, b], P, A[:, b], lambda3, growth * mu, out=Q[:, b])
+        return worst
+
+    def update_EBC(v):
+        K = update_E(Z[v], views[v], lambda1, mu)
+        return update_BC(K, views[v], lambda2, mu, growth)
+
     for _ in steps:
-        update_T(Q, views, lambda3, mu)
-        for T_v, Z_v, near in zip(Q, Z, thetas):
-            project_simplex(T_v, near=near, out=Z_v)
-        grams = np.zeros((n // 2 + 1, l, l), np.complex128)
-        for b in blocks:
-            A[:, b] += Z[:, b]
-            F[:, b] = scipy.fft.rfft(A[:, b])
-            grams += slice_grams(F[:, b])
+        list(map(update_Z, range(l)))
+        grams = sum(map(transform, blocks))
         cores = shrinking_cores(F, grams, 1 / mu, n, repeat_last=repeat_last)
-        worst, growth = 0.0, min(_RHO, _MU_MAX / mu)
-        for b in blocks:
-            P = scipy.fft.irfft(multiply_slices(cores, F[:, b]), n, overwrite_x=True)
-            A[:, b] -= P
-            worst = max(worst, largest_difference(Z[:, b], P))
-            A[:, b] /= growth
-            target_of_Z(Z[:, b], P, A[:, b], lambda3, growth * mu, out=Q[:, b])
-        for view, Z_v in zip(views, Z):
-            K = update_E(Z_v, view, lambda1, mu)
-            worst = max(worst, update_BC(K, view, lambda2, mu, growth))
+        growth = min(_RHO, _MU_MAX / mu)
+        worst = max(*map(update_P_and_A, blocks), *map(update_EBC, range(l)))
         mu *= growth
         steps.add(worst)
         steps.converged = worst < steps.tol
@@ -246,17 +262,15 @@ def coupling(l, lambda3, mu):
     return pull, (l - 1) * pull + mu
 
 
-def update_T(Q, views, lambda3, mu):
+def update_T(Q, view, a, mu):
     """T_v into ``Q``, of which the simplex makes Z_v: nothing on the diagonal is free.
 
     T_v = (a I + mu Y_v Y_v')^-1 (Q_v + mu Y_v W_v') with W_v = Y_v - B_v + C_v; ``Q``
-    holds Q_v / a. O(l n^2 d), or O(l n^3) where a view has about as many features as
+    holds Q_v / a. O(n^2 d), or O(n^3) where a view has about as many features as
     samples.
     """
-    _, a = coupling(len(Q), lambda3, mu)
-    for view, Q_v in zip(views, Q):
-        solve_ridge(view, Q_v, view.Y + view.D, mu / a)
-        np.fill_diagonal(Q_v, -np.inf)
+    solve_ridge(view, Q, view.Y + view.D, mu / a)
+    np.fill_diagonal(Q, -np.inf)
 
 
 def solve_ridge(view, Q, W, b):

@@ -22,6 +22,7 @@ from imvc.scale._runner import (
     Runner,
     ThreadRunner,
     apply_all,
+    n_threads,
     open_runner,
     threaded_map,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "fill_source",
     "graph_rows",
     "map_observed",
+    "n_threads",
     "open_runner",
     "open_source",
     "parse_bytes",

@@ -93,6 +93,11 @@ def _is_array(X):
     return type(X) is np.ndarray and not isinstance(base, np.memmap | memory_maps.mmap)
 
 
+def n_threads(n_jobs=None):
+    """Threads that ``n_jobs`` stands for; None and -1: as many as there are cores."""
+    return effective_n_jobs(-1 if n_jobs is None else n_jobs)
+
+
 @contextmanager
 def threaded_map(n_jobs=None):
     """A ``map`` that runs on ``n_jobs`` threads, each with a single BLAS thread.
@@ -112,7 +117,7 @@ def threaded_map(n_jobs=None):
         ``map(function, items)``: an iterator over the results in order; only one
         result more than there are workers exists at any time, so they may be large.
     """
-    workers = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    workers = n_threads(n_jobs)
     with blas_libraries().limit(limits=1, user_api="blas"):
         if workers == 1:
             yield map
