@@ -193,7 +193,7 @@ def test_no_install_has_grown_by_more_than_a_quarter(core):
     page = (ROOT / "docs" / "install.md").read_text()
     rows = re.findall(r"^\| [`(](\w+)[`)] \|.*\| (\d+) \| (\d+) \|$", page, re.M)
     extras = core.core["imvc"].metadata.get_all("Provides-Extra")
-    assert {name for name, *_ in rows} == {*extras, "core"} - {"dev"}
+    assert {name for name, *_ in rows} == {*extras, "core"} - {"dev", "docs"}
     for name, packages, size in rows:
         found = core.core if name == "core" else core.added_by(name)
         assert len(found) <= 1.25 * int(packages), f"{name} brings {sorted(found)}"
