@@ -258,7 +258,7 @@ def test_matrices_without_labels_are_views(tmp_path):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_sparse_matrices_beside_text_and_structs_are_views(tmp_path, packed, rng):
-    A = sp.random_array((5, 3), density=0.6, rng=rng, format="csc")
+    A = sp.csc_array(sp.random(5, 3, 0.6, "csc", None, rng))
     others = {"info": {"by": "me", "n": 3}, "note": "text"}
     variables = {"a": A, "b": rng.normal(size=(5, 2)), **others}
     scipy.io.savemat(tmp_path / "d.mat", variables, do_compression=packed)

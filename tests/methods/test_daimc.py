@@ -241,7 +241,7 @@ def own_hard_cases():
     yield "tiny numbers", ([X * 1e-12 for X in Xs], None, 3)
     yield "a constant view", ([np.ones_like(Xs[0]), *Xs[1:]], mask, 3)
     yield "negative data", ([-np.abs(X) for X in Xs], mask, 3)
-    sparse = [sp.random_array((50, 12), density=0.1, rng=rng).tocsr() for _ in range(3)]
+    sparse = [sp.csr_array(sp.random(50, 12, 0.1, "csr", None, rng)) for _ in range(3)]
     yield "sparse with empty rows", (sparse, None, 4)
     few = make_views(12, (8, 6, 5), 3, incomplete=0.5, random_state=1)
     yield "as many clusters as samples", (few.Xs, few.mask, 12)

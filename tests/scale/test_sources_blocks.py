@@ -95,7 +95,7 @@ def test_blocks_by_name_may_lack_views():
 
 
 def test_sparse_blocks_stay_sparse_on_disk():
-    X = sp.random_array((30, 8), density=0.3, rng=0, format="csr")
+    X = sp.csr_array(sp.random(30, 8, 0.3, "csr", None, 0))
     source = open_source(iter([[X[:13]], [X[13:]]]))
     assert sp.issparse(source.block(1).observed(0))
     assert_pickles(source, as_views([X]))
@@ -103,7 +103,7 @@ def test_sparse_blocks_stay_sparse_on_disk():
 
 @pytest.mark.parametrize("kind", [Blocks, iter])
 def test_a_sparse_view_is_sparse_even_where_no_sample_has_it(kind):
-    X = sp.random_array((5, 8), density=0.3, rng=0, format="csr")
+    X = sp.csr_array(sp.random(5, 8, 0.3, "csr", None, 0))
     source = open_source(kind([[X, np.ones((5, 2))], [None, np.ones((3, 2))]]))
     assert sp.issparse(source.block(1).observed(0))
     assert sp.issparse(source.rows(1, 0, np.arange(0)))

@@ -136,7 +136,7 @@ def test_a_second_opening_uses_what_was_rewritten(tmp_path, monkeypatch):
 def test_files_arrays_and_sparse_matrices_can_be_mixed(tmp_path, monkeypatch):
     small_blocks(monkeypatch, 20)
     Xs, _ = small_views()
-    sparse = sp.random_array((53, 9), density=0.2, rng=0, format="csr")
+    sparse = sp.csr_array(sp.random(53, 9, 0.2, "csr", None, 0))
     mixed = {
         "file": save_npy(tmp_path / "x.npy", Xs[0]),
         "array": Xs[1],

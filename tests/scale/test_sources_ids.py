@@ -229,7 +229,7 @@ def save_sparse_parts(folder, X, ids):
 
 def test_sparse_rows_of_parquet_stay_sparse(tmp_path, monkeypatch):
     small_blocks(monkeypatch, 7)
-    X = sp.random_array((20, 11), density=0.3, rng=1, format="csr", dtype=np.float32)
+    X = sp.csr_array(sp.random(20, 11, 0.3, "csr", np.float32, 1))
     ids = [f"s{j}" for j in range(20)]
     source = open_source({"x": save_sparse_parts(tmp_path / "x", X, ids)})
     assert sp.issparse(source.block(0).observed(0))
@@ -238,7 +238,7 @@ def test_sparse_rows_of_parquet_stay_sparse(tmp_path, monkeypatch):
 
 def test_sparse_rows_out_of_order_are_rewritten_sparse(tmp_path, monkeypatch):
     small_blocks(monkeypatch, 7)
-    X = sp.random_array((20, 11), density=0.3, rng=1, format="csr", dtype=np.float32)
+    X = sp.csr_array(sp.random(20, 11, 0.3, "csr", np.float32, 1))
     ids = np.array([f"s{j}" for j in range(20)])
     order = np.random.default_rng(0).permutation(20)
     stored = save_sparse_parts(tmp_path / "x", X[order], ids[order].tolist())

@@ -196,6 +196,7 @@ def read_in_child() -> None:
             word = _NO_MEMORY
     sys.stdout.write(word)
     sys.stdout.flush()
+    os._exit(0)  # threads of older pyarrow abort a process that takes its leave
 
 
 def _read_table(asked: dict[str, str | None]) -> None:

@@ -350,7 +350,7 @@ class PatternMap:
         R, J = sum(self.feedback[v] for v in p), np.vstack([self.inputs[v] for v in p])
         if self.averaged:
             R, J = R / len(p), J / len(p)
-        return np.linalg.lstsq((np.eye(len(R)) - R).T, J.T)[0].T
+        return np.linalg.lstsq((np.eye(len(R)) - R).T, J.T, rcond=None)[0].T
 
     def scaled(self, scales):
         """The same function of graph rows whose columns were not yet scaled."""
