@@ -21,7 +21,8 @@ from imvc.scale._open import open_source
 from imvc.scale._view_rows import ObservedRows
 from imvc.views import as_views
 
-mudata.set_options(pull_on_update=False)
+if hasattr(mudata, "set_options"):  # before 0.4
+    mudata.set_options(pull_on_update=False)
 
 
 def frames(seed=0, n=40, shares=(0.7, 0.6, 0.5), shuffled=True, integers=False):

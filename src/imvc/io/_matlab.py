@@ -7,6 +7,7 @@ or one matrix per view under names of their own. Labels: `Y`, `gt`, `truth`, `la
 
 import mmap
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +58,6 @@ def kind_of_mat(path: Path) -> str:
 
 def read_variables(path: Path) -> dict[str, Any]:
     """Variables by name; of version 5 those whose structure was found sound."""
-    from scipy.io import loadmat
-
     with open(path, "rb") as file:
         version = major_version(file.read(128))
         if version == 2:
@@ -66,11 +65,20 @@ def read_variables(path: Path) -> dict[str, Any]:
         if version == 1:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 sound = sound_variables(data, memory_limit())
-                parts = [loadmat(variable) for variable in sound]
+                parts = [_load(variable) for variable in sound]
         else:
-            parts = [loadmat(path)]
+            parts = [_load(path)]
     found = {key: value for part in parts for key, value in part.items()}
     return {key: value for key, value in found.items() if not key.startswith("__")}
+
+
+def _load(file: Any) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    with warnings.catch_warnings():
+        # Of sparse matrices that will be sparse arrays, which is what we make of both.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return loadmat(file)
 
 
 def _read_hdf5(path: Path) -> dict[str, Any]:

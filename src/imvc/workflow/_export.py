@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -131,13 +132,20 @@ def _write_h5mu(edits: LabelEdits, path: Path) -> None:
             obs=pandas.DataFrame(index=whole.obs_names[views.rows(v)]),
             var=pandas.DataFrame(index=[*map(str, features)]),
         )
-    with mudata.set_options(pull_on_update=False):
+    with _nothing_pulled(mudata):
         found = mudata.MuData(tables)
         own = whole[found.obs_names]  # which has an order of its own
         found.obs = own.obs.copy()
         for key, coordinates in own.obsm.items():
             found.obsm[key] = np.asarray(coordinates)
         found.write(path)
+
+
+def _nothing_pulled(mudata: Any) -> Any:
+    """Let columns stay where they are put, which mudata does by itself from 0.4 on."""
+    if not hasattr(mudata, "set_options"):
+        return nullcontext()
+    return mudata.set_options(pull_on_update=False)
 
 
 def _coordinates(edits: LabelEdits) -> dict[str, np.ndarray]:

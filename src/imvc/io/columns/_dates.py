@@ -115,7 +115,7 @@ def _calendar_days(parts: dict[str, Any]) -> np.ndarray:
     fits = (year >= _FIRST_YEAR) & (year <= _LAST_YEAR) & (month >= 1) & (month <= 12)
     months = np.where(fits, 12 * (year - 1970) + month - 1, 0).astype("datetime64[M]")
     days = months.astype("datetime64[D]").astype(np.int64) + day - 1
-    after = (months + 1).astype("datetime64[D]").astype(np.int64)
+    after = (months + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64)
     return np.where(fits & (day >= 1) & (days < after), days, np.nan)
 
 
