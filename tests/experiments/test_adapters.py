@@ -265,7 +265,9 @@ def test_rivals_join_a_suite_and_their_failures_end_with_code_0(rivals, folder, 
 def test_another_python_may_be_named_as_a_program_or_a_folder(rivals, tmp_path):
     toml = str(tmp_path / "fake.toml")
     (tmp_path / "env" / "bin").mkdir(parents=True)
-    (tmp_path / "env" / "bin" / "python").symlink_to(sys.executable)
+    program = tmp_path / "env" / "bin" / "python"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    program.chmod(0o755)
     for text in (f"{toml}={sys.executable}", f"{toml}={tmp_path / 'env'}"):
         assert {rival.version for rival in find_rivals(text)} == {np.__version__}
 
