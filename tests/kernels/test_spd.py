@@ -74,5 +74,5 @@ def test_an_iteration_cut_short_has_come_nearer(rng):
 
 
 def test_an_indefinite_matrix_is_refused():
-    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"not positive definite|potrf"):
         spd_solver(sp.diags([1.0, -1.0]))
