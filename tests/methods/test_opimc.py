@@ -251,7 +251,7 @@ def test_sparse_views_stay_sparse_and_give_the_dense_result(data, monkeypatch):
     monkeypatch.setattr(sp.csr_array, "toarray", None)
     monkeypatch.setattr(sp.csr_matrix, "toarray", None)
     found = model.fit_predict([sp.csr_matrix(X) for X in dense], mask=data.mask)
-    np.testing.assert_array_equal(found, expected)
+    assert adjusted_rand(found, expected) == 1  # rounding may number them otherwise
 
 
 def test_a_model_file_without_its_centres_is_refused(data, tmp_path):
