@@ -118,7 +118,8 @@ def test_a_record_of_depth_without_end_is_refused(written):
     path = written[0].with_name("bad.json")
     text = json.dumps(written[1]).replace("null", "[" * 50_000 + "]" * 50_000, 1)
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"bad\.json: is not JSON"):
+    # Python 3.14 reads lists in lists however deep; what they stand for is wrong still.
+    with pytest.raises(ValueError, match=r"bad\.json: (is not JSON|'\w+' is missing)"):
         read_record(path)
 
 
