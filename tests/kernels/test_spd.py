@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imvc.kernels._laplacian import knn_graph, laplacian
-from imvc.kernels._spd import conjugate_gradients, spd_solver
+from imvc.kernels._spd import conjugate_gradients, spd_inverse, spd_solver
 
 
 def graph_system(n, beta, seed):
@@ -76,3 +76,17 @@ def test_an_iteration_cut_short_has_come_nearer(rng):
 def test_an_indefinite_matrix_is_refused():
     with pytest.raises(np.linalg.LinAlgError, match=r"not positive definite|potrf"):
         spd_solver(sp.diags([1.0, -1.0]))
+
+
+@given(st.integers(1, 150), st.sampled_from([1e-3, 1.0, 1e3]), st.integers(0, 99))
+def test_dense_inverse_is_symmetric_and_inverts(n, ridge, seed):
+    X = np.random.default_rng(seed).standard_normal((n, n // 2 + 1))
+    G = X @ X.T / n + ridge * np.eye(n)
+    found = spd_inverse(G.copy())
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(found, np.linalg.inv(G), rtol=1e-9, atol=1e-9 / ridge)
+
+
+def test_dense_inverse_refuses_what_is_not_positive_definite():
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        spd_inverse(np.diag([1.0, -1.0]))

@@ -15,7 +15,7 @@ from imvc.methods.imvtsc_mvi import (
     View,
     initial_graphs,
     solve,
-    solve_ridge,
+    update_T,
 )
 from imvc.metrics import adjusted_rand
 
@@ -136,7 +136,7 @@ def test_updates_equal_the_slow_oracle(n, repeat_last, seed):
 @pytest.mark.parametrize("share", [0.02, 1.0])
 @pytest.mark.parametrize("d", [20, 60, 90])
 def test_ridge_solution_does_not_depend_on_the_route(d, share, rng):
-    n, a, mu = 60, 0.3, 2.0
+    n, a, mu = 60, 3.0, 2.0
     X, W, Q = (rng.standard_normal((n, k)) for k in (d, d, n))
     seen = np.arange(n) % 3 > 0
     X *= (rng.random((n, d)) < share) & seen[:, None]
@@ -146,9 +146,27 @@ def test_ridge_solution_does_not_depend_on_the_route(d, share, rng):
     assert (view.sparse, view.narrow) == (share < 1, d == 20)
     Y = view.Y
     expected = np.linalg.solve(a * np.eye(n) + mu * Y @ Y.T, Q + mu * Y @ W.T)
-    found = Q / a
-    solve_ridge(view, found, W, mu / a)
+    found, view.D = Q / a, W - Y
+    view.prepare_T(mu / a)
+    for s in (slice(0, 25), slice(25, 60)):
+        update_T(found, view, s)
+    assert (found.diagonal() == -np.inf).all()
+    np.fill_diagonal(found, expected.diagonal())
     np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_cuts_and_threads_change_nothing(monkeypatch):
+    # Parts of 7 samples and features in place of whole views, on three threads.
+    data = make_views(50, (8, 90, 12), 3, incomplete=0.5, random_state=0)
+    whole = IMVTSCMVI(3, n_jobs=1, random_state=0).fit(data.Xs, mask=data.mask)
+    monkeypatch.setattr(imvtsc_mvi, "_WIDTH", 7)
+    cut, threaded = (
+        IMVTSCMVI(3, n_jobs=jobs, random_state=0).fit(data.Xs, mask=data.mask)
+        for jobs in (1, 3)
+    )
+    np.testing.assert_allclose(cut.objective_, whole.objective_, atol=1e-10)
+    np.testing.assert_array_equal(cut.objective_, threaded.objective_)
+    np.testing.assert_array_equal(cut.embedding_, threaded.embedding_)
 
 
 def test_sparse_products_change_nothing(monkeypatch):

@@ -1,8 +1,10 @@
-"""Sparse symmetric positive definite systems with a few right-hand sides."""
+"""Symmetric positive definite systems."""
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+
+from imvc.kernels._distances import row_slices
 
 _DENSE_SIZE = 1000  # up to here a dense factor is cheaper than iterating, and exact
 
@@ -73,6 +75,29 @@ def conjugate_gradients(K, B, start=None, *, tol=1e-10, max_iter=1000):
         D *= _ratio(rho, previous, live)
         D += Z
     return X
+
+
+def spd_inverse(G):
+    """Inverse of a dense positive definite ``G``, which it overwrites; O(n^3).
+
+    Exactly symmetric, and of a third of the cost of a general inverse. The digits lost
+    are those of the condition of ``G``: for well-conditioned systems only.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        Where ``G`` is not positive definite.
+    """
+    factor, failed = scipy.linalg.lapack.dpotrf(G.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("G must be positive definite.")
+    inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = inverse.T  # in C order, with the upper half
+    for b in row_slices(len(inverse), 64):
+        inverse[b, : b.start] = inverse[: b.start, b].T
+        own = inverse[b, b]
+        own[...] = np.triu(own) + np.triu(own, 1).T
+    return inverse
 
 
 def _dots(A, B):

@@ -19,6 +19,7 @@ P-step has left over, so that three stacks of graphs stay: Z, A and, one after t
 other in the same memory, Q (what Z comes from) and the spectrum F of P.
 """
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ import scipy.fft
 import scipy.linalg
 import scipy.sparse
 
-from imvc.kernels._distances import block_slices
+from imvc.kernels._distances import block_slices, row_slices
 from imvc.kernels._laplacian import (
     embed_graph,
     knn_graph,
@@ -34,6 +35,7 @@ from imvc.kernels._laplacian import (
     normalized_adjacency,
 )
 from imvc.kernels._simplex import project_simplex
+from imvc.kernels._spd import spd_inverse
 from imvc.kernels._tensor import multiply_slices, shrinking_cores, slice_grams
 from imvc.methods._base import EmbeddingClusterer, padded_unit_rows
 from imvc.methods._cost import check_memory
@@ -43,6 +45,7 @@ from imvc.scale import threaded_map
 _MU, _RHO, _MU_MAX = 0.01, 1.2, 1e10  # the authors' penalty, its growth, its end
 _NARROW = 0.7  # features per sample below which the d x d side costs less: flops
 _SPARSE = 0.05  # share of entries; at 0.03 a sparse product takes a third of the time
+_WIDTH = 256  # samples or features of a part: products of this width are at full speed
 _STACKS = 5  # arrays of n_views * n^2 doubles that exist at once, measured
 
 
@@ -143,30 +146,39 @@ class IMVTSCMVI(EmbeddingClusterer):
 def solve(X, mask, Z, lambdas, steps, *, repeat_last=False, map=map):
     """The ADMM loop from the graphs ``Z`` (l, n, n), which it overwrites.
 
-    Returns the inferred rows E of every view. Views meet in the spectrum only, so what
-    comes before and after it is done for each by itself, side by side with a ``map`` on
-    threads. The DFT and the multipliers act on rows of the graphs: two walks over
-    blocks of rows, one before and one after the spectrum is shrunk, read and write
-    every stack once, since memory is slower than arithmetic.
+    Returns the inferred rows E of every view. Every step is cut so that its parts do
+    not need each other, for a ``map`` on threads: T_v by samples, the projection, the
+    DFT and the multipliers A by rows of all graphs, E_v, B_v and C_v by features. The
+    cuts do not depend on the number of threads, so neither does the result.
     """
     lambda1, lambda2, lambda3 = lambdas
-    (l, n), mu = Z.shape[:2], _MU
+    (l, n), mu, growth = Z.shape[:2], _MU, min(_RHO, _MU_MAX / _MU)
     views = [View(x, seen) for x, seen in zip(X, mask.T)]
     A, F = np.zeros_like(Z), np.empty((l, n, n // 2 + 1), np.complex128)
     thetas = np.full((l, n), np.nan)  # of the last projection
     Q = F.view(np.float64)[..., :n]  # one memory: when Q is there F is not needed
-    blocks = block_slices(n, l * n, entries=1 << 16)
-    for b in blocks:
-        target_of_Z(Z[:, b], Z[:, b], A[:, b], lambda3, mu, out=Q[:, b])
+    rows = block_slices(n, l * n, entries=1 << 18)
+    samples = [(v, s) for v in range(l) for s in row_slices(n, _WIDTH)]
+    features = [(v, f) for v in range(l) for f in row_slices(X[v].shape[1], _WIDTH)]
 
-    def update_Z(v):
-        update_T(Q[v], views[v], coupling(l, lambda3, mu)[1], mu)
-        project_simplex(Q[v], near=thetas[v], out=Z[v])
+    def prepare_T(v, mu):
+        views[v].prepare_T(mu / coupling(l, lambda3, mu)[1])
 
-    def transform(b):
+    def update_T_columns(part):
+        v, s = part
+        update_T(Q[v], views[v], s)
+
+    def update_Z_and_transform(b):
+        for v in range(l):
+            project_simplex(Q[v, b], near=thetas[v, b], out=Z[v, b])
         A[:, b] += Z[:, b]
         F[:, b] = scipy.fft.rfft(A[:, b])
         return slice_grams(F[:, b])
+
+    def update_EBC_columns(part):
+        v, f = part
+        K = update_E(Z[v], views[v], f)
+        return update_BC(K, views[v], f, lambda2, mu, growth)
 
     def update_P_and_A(b):
         P = scipy.fft.irfft(multiply_slices(cores, F[:, b]), n, overwrite_x=True)
@@ -176,19 +188,28 @@ def solve(X, mask, Z, lambdas, steps, *, repeat_last=False, map=map):
         target_of_Z(Z[:, b], P, A[:, b], lambda3, growth * mu, out=Q[:, b])
         return worst
 
-    def update_EBC(v):
-        K = update_E(Z[v], views[v], lambda1, mu)
-        return update_BC(K, views[v], lambda2, mu, growth)
+    def at_once(*jobs):
+        return list(map(lambda job: job(), jobs))
 
+    for b in rows:
+        target_of_Z(Z[:, b], Z[:, b], A[:, b], lambda3, mu, out=Q[:, b])
+    at_once(*(partial(prepare_T, v, mu) for v in range(l)))
     for _ in steps:
-        list(map(update_Z, range(l)))
-        grams = sum(map(transform, blocks))
-        cores = shrinking_cores(F, grams, 1 / mu, n, repeat_last=repeat_last)
+        list(map(update_T_columns, samples))
+        grams = sum(map(update_Z_and_transform, rows))
+        cores, *_ = at_once(
+            partial(shrinking_cores, F, grams, 1 / mu, n, repeat_last=repeat_last),
+            *(partial(views[v].prepare_E, Z[v], lambda1 / mu) for v in range(l)),
+        )
         growth = min(_RHO, _MU_MAX / mu)
-        worst = max(*map(update_P_and_A, blocks), *map(update_EBC, range(l)))
+        worst = max(map(update_EBC_columns, features))
+        gaps = at_once(
+            *(partial(prepare_T, v, growth * mu) for v in range(l)),
+            *(partial(update_P_and_A, b) for b in rows),
+        )
         mu *= growth
-        steps.add(worst)
-        steps.converged = worst < steps.tol
+        steps.add(max(worst, *gaps[l:]))
+        steps.converged = steps.objective[-1] < steps.tol
     return [view.E for view in views]
 
 
@@ -196,21 +217,21 @@ class View:
     """What the loop keeps of one view: Y_v, E_v, C_v and D_v = C_v - B_v.
 
     Products with the observed rows are sparse where these are, and their Gram matrix,
-    of the side that `solve_ridge` takes, never changes.
+    of the side that `update_T` takes, never changes.
     """
 
     def __init__(self, X, seen):
         n, d = X.shape
         self.seen, self.missing = np.flatnonzero(seen), np.flatnonzero(~seen)
-        self.X, self.Y, self.observed = X, X.copy(), X[self.seen]
+        self.X, self.Y = X, X.copy()
         self.E = np.zeros((self.missing.size, d))
         self.C, self.D = np.zeros_like(X), np.zeros_like(X)
         self.narrow = d < _NARROW * n
         self._gram = X.T @ X if self.narrow else X @ X.T
         self.sparse = np.count_nonzero(X) < _SPARSE * X.size
         if self.sparse:
-            self.observed = scipy.sparse.csr_matrix(self.observed)
-            self._columns = self.observed.T.tocsr()
+            self._rows = scipy.sparse.csr_matrix(X)
+            self._columns = self._rows.T.tocsr()
 
     def gram(self):
         """Y_v'Y_v or Y_vY_v' anew from the inferred rows, O(m d min(n, d))."""
@@ -221,12 +242,30 @@ class View:
         G[:, self.missing] = inferred
         return G
 
+    def prepare_T(self, b):
+        """For `update_T`: b and the inverse of Y_v'Y_v + I / b or Y_vY_v' + I / b.
+
+        Since b <= 1 an inverse costs no digits, and a product with it can run beside
+        others, which SciPy's triangular solutions cannot.
+        """
+        G, self.b = self.gram(), b
+        G[np.diag_indices_from(G)] += 1 / b
+        self.inverse = spd_inverse(G)
+
+    def prepare_E(self, Z, ridge):
+        """For `update_E`: -R_v, and how to solve with R_v R_v' + 2 ridge I."""
+        if self.missing.size:
+            self.R = Z[self.missing]
+            self.R[np.arange(self.missing.size), self.missing] -= 1
+            G = self.R @ self.R.T
+            G[np.diag_indices_from(G)] += 2 * ridge
+            self.solve = _positive_solver(G)
+
     def times(self, W):
         """Y_v W'."""
         if not self.sparse:
             return self.Y @ W.T
-        product = np.empty((len(self.Y), len(W)))
-        product[self.seen] = self.observed @ np.ascontiguousarray(W.T)
+        product = self._rows @ np.ascontiguousarray(W.T)
         product[self.missing] = self.E @ W.T
         return product
 
@@ -234,13 +273,13 @@ class View:
         """M'Y_v."""
         if not self.sparse:
             return M.T @ self.Y
-        return self.under_observed(M) + M[self.missing].T @ self.E
+        return (self._columns @ M).T + M[self.missing].T @ self.E
 
-    def under_observed(self, M):
-        """M'X_v."""
+    def under_observed(self, M, features):
+        """M'X_v, of some features."""
         if not self.sparse:
-            return M[self.seen].T @ self.observed
-        return np.ascontiguousarray((self._columns @ M[self.seen]).T)
+            return M[self.seen].T @ self.X[self.seen, features]
+        return np.ascontiguousarray((self._columns[features] @ M).T)
 
 
 def target_of_Z(Z, P, A, lambda3, mu, *, out):
@@ -262,63 +301,53 @@ def coupling(l, lambda3, mu):
     return pull, (l - 1) * pull + mu
 
 
-def update_T(Q, view, a, mu):
-    """T_v into ``Q``, of which the simplex makes Z_v: nothing on the diagonal is free.
+def update_T(Q, view, s):
+    """Columns ``s`` of T_v, of which the simplex makes Z_v, into those of ``Q``.
 
     T_v = (a I + mu Y_v Y_v')^-1 (Q_v + mu Y_v W_v') with W_v = Y_v - B_v + C_v; ``Q``
-    holds Q_v / a. O(n^2 d), or O(n^3) where a view has about as many features as
-    samples.
+    holds Q_v / a, and b = mu / a. By the cheaper of Y_v'Y_v and Y_v Y_v'. Nothing on
+    the diagonal is free. O(n^2 d) for all columns, or O(n^3) where a view has about as
+    many features as samples.
     """
-    solve_ridge(view, Q, view.Y + view.D, mu / a)
-    np.fill_diagonal(Q, -np.inf)
-
-
-def solve_ridge(view, Q, W, b):
-    """(I + b Y Y')^-1 (Q + b Y W') into ``Q`` by the cheaper of Y'Y and Y Y'."""
-    G = view.gram()
-    G[np.diag_indices_from(G)] += 1 / b
-    if not view.narrow:
-        Q /= b
-        Q += view.times(W)
-        Q[...] = _solve_positive(G, Q)
-    else:
+    W = view.Y[s] + view.D[s]
+    if view.narrow:
         # Woodbury, and (I + b YY')^-1 Y = Y (I + b Y'Y)^-1 for the second term.
-        Q += view.times(_solve_positive(G, (W - view.under(Q)).T).T)
+        W -= view.under(Q[:, s])
+        Q[:, s] += view.times(W @ view.inverse)
+    else:
+        Q[:, s] = view.inverse @ (Q[:, s] / view.b + view.times(W))
+    own = np.arange(s.start, s.stop)
+    Q[own, own] = -np.inf
 
 
-def update_E(Z, view, lambda1, mu):
+def update_E(Z, view, f):
     """E_v = (2 lambda1 / mu I + R_v R_v')^-1 R_v (Z_v'X_v - X_v + B_v - C_v).
 
-    Writes E_v and Y_v, returns K_v = Y_v - Z_v'Y_v. O(n^2 d + m n d + m^2 n) for m
-    missing.
+    Features ``f`` of it, into E_v and Y_v; returns those of K_v = Y_v - Z_v'Y_v.
+    O(n^2 d + m n d + m^2 n) for m missing and all features.
     """
-    missing = view.missing
-    K = view.under_observed(Z)
-    np.subtract(view.X, K, out=K)
-    if missing.size:
-        R = Z[missing]
-        R[np.arange(missing.size), missing] -= 1  # -R_v
-        G = R @ R.T
-        G[np.diag_indices_from(G)] += 2 * lambda1 / mu
-        view.D += K
-        view.E = _solve_positive(G, R @ view.D)
-        view.Y[missing] = view.E
-        K -= R.T @ view.E
+    K = view.X[:, f] - view.under_observed(Z, f)
+    if view.missing.size:
+        E = view.solve(view.R @ (view.D[:, f] + K))
+        view.E[:, f] = view.Y[view.missing, f] = E
+        K -= view.R.T @ E
     return K
 
 
-def update_BC(K, view, lambda2, mu, growth):
+def update_BC(K, view, f, lambda2, mu, growth):
     """B_v = soft(K_v + C_v, lambda2 / mu), and C_v = K_v + C_v - B_v for the next mu.
 
-    The new C_v is K_v + C_v clipped, so that B_v need not exist. Overwrites ``K``;
-    returns the largest entry of K_v - B_v, by which C_v has changed.
+    For the features ``f``. The new C_v is K_v + C_v clipped, so that B_v need not
+    exist. Overwrites ``K``; returns the largest entry of K_v - B_v, by which C_v has
+    changed.
     """
-    B, limit = np.add(K, view.C, out=K), lambda2 / mu
+    B, limit = np.add(K, view.C[:, f], out=K), lambda2 / mu
     C = np.clip(B, -limit, limit)
     B -= C
-    worst = largest_difference(C, view.C)
+    worst = largest_difference(C, view.C[:, f])
     C /= growth
-    view.C, view.D = C, np.subtract(C, B, out=B)
+    view.C[:, f] = C
+    np.subtract(C, B, out=view.D[:, f])
     return worst
 
 
@@ -332,13 +361,13 @@ def initial_graphs(X, views, k):
     return Z
 
 
-def _solve_positive(G, rhs):
-    """G^-1 rhs by Cholesky; the least-squares solution where G is singular."""
+def _positive_solver(G):
+    """rhs -> G^-1 rhs by Cholesky; the least-squares solution where G is singular."""
     try:
         factor = scipy.linalg.cho_factor(G, check_finite=False)
     except scipy.linalg.LinAlgError:
-        return scipy.linalg.lstsq(G, rhs, check_finite=False)[0]
-    return scipy.linalg.cho_solve(factor, rhs, check_finite=False)
+        return lambda rhs: scipy.linalg.lstsq(G, rhs, check_finite=False)[0]
+    return lambda rhs: scipy.linalg.cho_solve(factor, rhs, check_finite=False)
 
 
 def largest_difference(a, b):
