@@ -184,3 +184,23 @@ def test_nearby_thresholds_in_place_and_of_rows_with_nothing_free(rng):
     huge = np.array([[1e17, 1e17, 0.0], [-1e300, 1e300, 0.0]])
     found = project_simplex(huge, near=np.array([0.0, 1e301]))
     np.testing.assert_array_equal(found, [[0.5, 0.5, 0], [0, 1, 0]])
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e-9, 0.02, -0.02, 5.0, -5.0])
+def test_rows_of_few_and_of_many_entries_side_by_side_follow_their_thresholds(
+    shift, rng
+):
+    """Full, sparse and tied rows, and one that has a single free entry."""
+    spreads = np.repeat([1e-5, 1e-3, 0.3, 30.0], 10)[:, None]
+    V = rng.permutation(spreads * rng.standard_normal((40, 300)))
+    V[3] = np.round(V[3], 1)
+    V[7] = 0.25
+    V[11:20, ::7] = -1e6
+    V[22, 1:] = -1e6
+    expected = np.array([slow_projection(v) for v in V])
+    V[V == -1e6] = -np.inf
+    near = np.where(expected > 0, V - expected, -np.inf).max(axis=1)
+    near += shift * rng.standard_normal(40)
+    found = project_simplex(V, near=near)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(np.maximum(V - near[:, None], 0), expected, atol=1e-12)

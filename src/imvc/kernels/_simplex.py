@@ -51,7 +51,7 @@ def project_simplex(V, *, weights=None, near=None, out=None):
     result = np.empty(rows.shape, dtype) if out is None else out.reshape(rows.shape)
     if weights is not None:
         weights = np.broadcast_to(weights, V.shape).reshape(rows.shape)
-    for block in block_slices(len(rows), rows.shape[1], entries=1 << 16):
+    for block in block_slices(len(rows), rows.shape[1], entries=1 << 17):
         B, S = rows[block], result[block]
         top = B.max(axis=1, initial=-np.inf).astype(np.float64)
         if not (np.isfinite(top) | (top == -np.inf)).all():

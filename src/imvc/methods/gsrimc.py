@@ -11,7 +11,7 @@ Multi-View Clustering", IEEE Transactions on Neural Networks and Learning System
     Z    low-rank part of S                       E  error, sparse by tubes E[:, i, j]
     Q_v  mean of the other views' Z_u             T  Z + E - A, what S comes from
     A    multipliers of S = Z + E, divided by mu  G  what Z comes from
-    mu   penalty of S = Z + E, grows              H  S + A, kept in place of A
+    mu   penalty of S = Z + E, grows              R  residual S - Z - E
     l1, l2, l3  error_weight, fidelity, coupling
     ||Z||_T  tensor nuclear norm: mean over the frequencies, along the row index, of
              the nuclear norms of the V x n slices
@@ -36,7 +36,7 @@ from imvc.kernels._laplacian import (
     normalized_adjacency,
 )
 from imvc.kernels._simplex import project_simplex
-from imvc.kernels._tensor import shrink_frequencies, shrink_groups
+from imvc.kernels._tensor import shrink_frequencies
 from imvc.methods._base import EmbeddingClusterer
 from imvc.methods._cost import check_memory
 from imvc.methods._parameters import Count, NonNegative, Positive, estimator
@@ -44,7 +44,7 @@ from imvc.scale import n_threads, threaded_map
 
 _MU, _RHO, _MU_MAX = 2.0, 1.2, 1e10  # first penalty, its growth, its bound
 _RANK_WEIGHT = 4.0  # of ||Z||_T; implied by the release, whose parameters assume it
-_BLOCK = 1 << 16  # entries of a block of rows, a few of which stay in the cache
+_BLOCK = 1 << 17  # entries of a block of rows, a few of which stay in the cache
 _STACKS = 5  # arrays of n_views * n^2 doubles that exist at once, measured
 _COLLAPSED = 1e-2  # eigenvalues of a healthy graph's clusters lie well above this
 
@@ -158,13 +158,13 @@ def solve(B, mask, weights, steps, *, repeat_last=False, map=map, workers=1):
 
     One walk over the blocks of rows ends an iteration (E, A) and begins the next one (S
     and the target of Z), since memory is slower than arithmetic: every stack is read
-    and written once, and E never exists as a whole.
+    and written once, and E only exists as its few tubes that are not 0.
     """
     (n, n_views), (l1, l2, l3) = mask.shape, weights
     l3 = l3 if n_views > 1 else 0.0  # one view has no others to be pulled to
     # A row of all views is one piece; an even width can be transformed in place.
     Z, G = np.zeros((2, n, n_views, n + n % 2))
-    S, H = np.empty((2, n, n_views, n))
+    S, A = np.zeros((2, n, n_views, n))
     thetas = np.full((n, n_views), np.nan)
     blocks = row_slices(n, max(1, _BLOCK // (n_views * n)))
     parts = list(
@@ -174,19 +174,24 @@ def solve(B, mask, weights, steps, *, repeat_last=False, map=map, workers=1):
     for b, edges, seen in parts:
         zero = np.zeros_like(S[b])
         update_S(zero, edges, seen, mu, l2, near=thetas[b], out=S[b])
-        H[b] = G[b, :, :n] = S[b]
+        G[b, :, :n] = S[b]
 
     def update_rows(part):
         b, edges, seen = part
-        Z_b, G_b, S_b, H_b = Z[b, :, :n], G[b, :, :n], S[b], H[b]
+        Z_b, G_b, S_b, A_b = Z[b, :, :n], G[b, :, :n], S[b], A[b]
         change = largest_entry(Z_b - G_b)  # where the old Z is still
-        E, A = update_E_and_A(H_b, Z_b, mu, l1, grown)
-        T = Z_b + E
-        gap = max(change, largest_entry(S_b - T))
-        T -= A
+        R = S_b - Z_b
+        tubes, E = update_E(R + A_b, l1 / mu)
+        R.ravel()[tubes] -= E
+        gap = max(change, largest_entry(R))
+        A_b += R
+        A_b *= mu / grown
+        T = np.subtract(Z_b, A_b, out=R)
+        T.ravel()[tubes] += E
         update_S(T, edges, seen, grown, l2, near=thetas[b], out=S_b)
-        np.add(S_b, A, out=H_b)
-        target_of_Z(H_b, E, Z_b, grown, l3, out=G_b)
+        X = np.add(S_b, A_b, out=T)
+        X.ravel()[tubes] -= E
+        target_of_Z(X, Z_b, grown, l3, out=G_b)
         return gap
 
     rule = {"repeat_last": repeat_last, "map": map, "workers": workers}
@@ -229,15 +234,15 @@ def update_S(T, edges, seen, mu, l2, *, near, out):
     project_simplex(T, near=near, out=out)
 
 
-def target_of_Z(H, E, Z, mu, l3, *, out):
-    """G into ``out``: S + A - E + 2 l3 / mu Q, with H = S + A.
+def target_of_Z(X, Z, mu, l3, *, out):
+    """G into ``out``: X + 2 l3 / mu Q for X = S - E + A, with Q_v the mean of other Z.
 
-    Q_v is the mean of the other views' Z.
+    The small products of all rows are one call, and nearly as fast as a copy.
     """
-    share = 2 * l3 / mu / max(Z.shape[1] - 1, 1)
-    np.subtract(H, E, out=out)
-    out += share * Z.sum(axis=1, keepdims=True)
-    out -= share * Z
+    n_views = Z.shape[1]
+    share = 2 * l3 / mu / max(n_views - 1, 1)
+    np.matmul(share * (1 - np.eye(n_views)), Z, out=out)
+    out += X
 
 
 def update_Z(G, mu, l3, **rule):
@@ -254,13 +259,18 @@ def update_Z(G, mu, l3, **rule):
     )
 
 
-def update_E_and_A(H, Z, mu, l1, grown):
-    """E: tubes of D = S - Z + A shortened by l1/mu. A: D - E, for the ``grown`` mu."""
-    A = H - Z
-    E = shrink_groups(A, l1 / mu, axis=1)
-    A -= E
-    A *= mu / grown
-    return E, A
+def update_E(D, tau):
+    """Tubes of D = S - Z + A shortened by ``tau``: places in flat D, and values, not 0.
+
+    Both are of shape (number of tubes, V).
+    """
+    _, n_views, n = D.shape
+    squares = np.einsum("ivj,ivj->ij", D, D).ravel()
+    longer = np.flatnonzero(squares > tau * tau)  # often few
+    first = longer + longer // n * (n_views - 1) * n
+    places = first[:, None] + n * np.arange(n_views)
+    factors = 1 - tau / np.sqrt(squares[longer])
+    return places, factors[:, None] * D.ravel()[places]
 
 
 def largest_entry(X):
