@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imvc.kernels._tensor import shrink_groups, shrink_singular_values, soft_threshold
+from imvc.kernels._tensor import shrink_singular_values, soft_threshold
 
 shapes = st.tuples(st.integers(1, 12), st.integers(1, 12))
 taus = st.sampled_from([0.0, 1e-9, 1e-3, 0.3, 1.0, 5.0, 1e3])
@@ -32,10 +32,6 @@ def test_every_shrinkage_minimises_its_objective(shape, tau, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal(shape)
     assert is_prox(lambda Q: np.abs(Q).sum(), X, soft_threshold(X, tau), tau, rng)
-    for axis in (0, 1):
-        P = shrink_groups(X, tau, axis=axis)
-        norms = lambda Q, a=axis: np.linalg.norm(Q, axis=a).sum()  # noqa: E731
-        assert is_prox(norms, X, P, tau, rng)
     nuclear = lambda Q: np.linalg.norm(Q, "nuc")  # noqa: E731
     assert is_prox(nuclear, X, shrink_singular_values(X, tau), tau, rng)
 
@@ -43,16 +39,6 @@ def test_every_shrinkage_minimises_its_objective(shape, tau, seed):
 def test_soft_threshold_of_a_few_numbers():
     X = np.array([-3.0, -0.5, 0.0, 1.0, 2.5])
     np.testing.assert_array_equal(soft_threshold(X, 1.0), [-2, 0, 0, 0, 1.5])
-
-
-def test_tubes_of_stacked_graphs_shrink_together(rng):
-    T = rng.standard_normal((3, 4, 5))
-    found = shrink_groups(T, 1.0, axis=0)
-    for i in range(4):
-        for j in range(5):
-            tube = T[:, i, j]
-            expected = max(1 - 1 / np.linalg.norm(tube), 0) * tube
-            np.testing.assert_allclose(found[:, i, j], expected, atol=1e-14)
 
 
 @given(shapes, taus, st.booleans(), st.integers(0, 99))
@@ -81,8 +67,6 @@ def test_zero_matrices_stay_zero(shape):
     X = np.zeros(shape)
     for P in (
         soft_threshold(X, 1.0),
-        shrink_groups(X, 0.0, axis=0),
-        shrink_groups(X, 1.0, axis=1),
         shrink_singular_values(X, 0.0),
         shrink_singular_values(X, 1.0),
     ):
@@ -92,16 +76,11 @@ def test_zero_matrices_stay_zero(shape):
 def test_single_precision_stays_and_agrees(rng):
     X = rng.standard_normal((20, 5))
     small = X.astype(np.float32)
-    for shrink in (
-        soft_threshold,
-        shrink_singular_values,
-        lambda X, tau: shrink_groups(X, tau, axis=1),
-    ):
+    for shrink in (soft_threshold, shrink_singular_values):
         assert shrink(small, 0.5).dtype == np.float32
         np.testing.assert_allclose(shrink(small, 0.5), shrink(X, 0.5), atol=1e-5)
 
 
 def test_integers_become_double():
     X = np.array([[3, 0], [4, 0]])
-    np.testing.assert_allclose(shrink_groups(X, 2.5, axis=0), X / 2)
     np.testing.assert_allclose(shrink_singular_values(X, 2.5), X / 2)

@@ -7,7 +7,7 @@ from imvc.kernels._anchor_graph import unit_rows
 from imvc.kernels._laplacian import largest_eigenvectors, normalized_adjacency
 from imvc.methods import _cost
 from imvc.methods._iterations import Iterations
-from imvc.methods.gsrimc import GSRIMC, solve, view_graphs
+from imvc.methods.gsrimc import GSRIMC, solve, update_E, view_graphs
 from imvc.metrics import adjusted_rand
 
 
@@ -87,6 +87,19 @@ def test_the_iteration_equals_the_plain_one(n, repeat_last, seed):
     expected = plain_admm(B, views.mask, *weights, n_steps=8, repeat_last=repeat_last)
     assert np.abs(expected).max() > 1e-3
     np.testing.assert_allclose(Z, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("tau", [0.5, 2.0, 100.0])
+def test_tubes_shrink_together_and_short_ones_are_left_out(tau, rng):
+    D = rng.standard_normal((4, 3, 5))
+    places, values = update_E(D, tau)
+    found = np.zeros(D.size)
+    found[places] = values
+    for i, j in np.ndindex(4, 5):
+        tube = D[i, :, j]
+        expected = max(1 - tau / np.linalg.norm(tube), 0) * tube
+        np.testing.assert_allclose(found.reshape(D.shape)[i, :, j], expected)
+    assert (values != 0).all()
 
 
 def test_the_blocks_of_rows_do_not_matter(data, monkeypatch):

@@ -1,6 +1,6 @@
 """Shrinkage of matrices and of stacked graphs, and the tensor ring.
 
-The proximal maps of the l1, l2,1, nuclear and tensor nuclear norms.
+The proximal maps of the l1, nuclear and tensor nuclear norms.
 """
 
 from functools import lru_cache, reduce
@@ -22,21 +22,6 @@ def soft_threshold(X, tau):
     ``sign(x) max(|x| - tau, 0)``; a new array in the dtype of ``X``. O(size).
     """
     return X - np.clip(X, -tau, tau)
-
-
-def shrink_groups(X, tau, *, axis):
-    """Vectors along ``axis`` shortened by ``tau``: prox of ``tau |X|_{2,1}``.
-
-    ``max(1 - tau / |x|, 0) x`` for every vector x along ``axis``; zero vectors stay
-    zero. ``axis=0`` shrinks the columns of a matrix, ``axis=1`` its rows, and the
-    view axis of stacked graphs their tubes. O(size).
-    """
-    X = _floating(X)
-    squares = np.square(X).sum(axis=axis, keepdims=True, dtype=np.float64)
-    factors = np.zeros_like(squares)
-    longer = np.flatnonzero(squares > tau * tau)  # often few: only these cost a root
-    factors.flat[longer] = np.maximum(1 - tau / np.sqrt(squares.flat[longer]), 0)
-    return X * factors.astype(X.dtype, copy=False)
 
 
 def shrink_singular_values(X, tau):
