@@ -44,6 +44,20 @@ def test_a_loaded_model_is_the_saved_one(saved, data):
     assert loaded.n_features_in_ == model.n_features_in_
 
 
+def test_arrays_keep_their_layout_and_so_the_last_bit_of_products(data, tmp_path):
+    model = AnchorBridge(3, random_state=0).fit(data.Xs, mask=data.mask)
+    model.save(tmp_path / "model.imvc")
+    loaded = AnchorBridge.load(tmp_path / "model.imvc")
+    transfers = [
+        [P for bridge in m._learnt[0].joint.bridges for P in bridge.transfer.values()]
+        for m in (model, loaded)
+    ]
+    assert any(not P.flags.c_contiguous for P in transfers[0])
+    for P, back in zip(*transfers):
+        np.testing.assert_array_equal(back, P)
+        assert back.strides == P.strides
+
+
 @pytest.mark.parametrize(
     "options",
     [

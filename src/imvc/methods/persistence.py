@@ -292,6 +292,8 @@ def _plain(name, value):
 
 
 def _encode(array):
+    # By rows or by columns, as it is: products of the other layout round otherwise, and
+    # a loaded model shall give the very numbers of the one that was saved.
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    np.lib.format.write_array(buffer, array, allow_pickle=False)
     return buffer.getvalue()
